@@ -1,0 +1,26 @@
+import type { TaskOutput } from './task.ts'
+
+export interface Conversation {
+  id: string
+  title: string
+  /** Messages written since it was last read. */
+  unread: number
+  lastMessageAt: string | null
+  createdAt: string
+}
+
+export interface Message {
+  id: string
+  conversationId: string
+  role: 'user' | 'assistant'
+  content: string
+  /** The task whose finish wrote this message. */
+  taskId: string | null
+  /** The placeholder that this message takes the place of. */
+  placeholderId: string | null
+  taskType: string | null
+  outputs: TaskOutput[]
+  params: Record<string, unknown>
+  creditsSpent: number
+  createdAt: string
+}

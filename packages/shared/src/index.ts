@@ -1,0 +1,26 @@
+export type { Conversation, Message } from './conversation.ts'
+export { isOverdue } from './deadline.ts'
+export { FAILURE_CODES, type FailureCode } from './failure-codes.ts'
+export { isNewer, type TaskState } from './newer-task.ts'
+export { placeholderIdOf } from './placeholder-id.ts'
+export { PROBLEMS, type Problem, type ProblemCode } from './problem.ts'
+export {
+  type ActiveStatus,
+  isTerminal,
+  TASK_STATUSES,
+  type TaskStatus,
+  type TerminalStatus,
+  TRANSITIONS,
+  type TransitionRule,
+} from './status.ts'
+export { nameChange, type StreamEnd, type StreamEvents, type SyncAnswer, type TaskChange } from './stream.ts'
+export {
+  LANES,
+  type Lane,
+  type OutputState,
+  PRIORITIES,
+  type Priority,
+  type Task,
+  type TaskFailure,
+  type TaskOutput,
+} from './task.ts'

@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { LANES, PRIORITIES } from './task.ts'
+
+/**
+ * What clients may send, checked. Kept apart from the types so that a browser bundle carries no zod.
+ */
+
+const id = z.uuid()
+const priorities = Object.keys(PRIORITIES) as [keyof typeof PRIORITIES, ...(keyof typeof PRIORITIES)[]]
+/** PostgreSQL's text and jsonb cannot hold U+0000; saying so beats a failing insert. */
+const withoutNul = (value: string) => !value.includes('\u0000')
+
+export const createTaskBody = z.strictObject({
+  type: z.string().min(1).max(100),
+  params: z.record(z.string(), z.json()),
+  conversationId: id.nullish(),
+  placeholderId: z.string().min(1).max(200).refine(withoutNul, 'must not contain U+0000').nullish(),
+  priority: z.enum(priorities).optional(),
+  metadata: z.record(z.string(), z.json()).optional(),
+})
+export type CreateTaskBody = z.infer<typeof createTaskBody>
+
+export const listTasksQuery = z.object({
+  status: z.enum(['active', 'settled', 'all']).default('active'),
+  conversationId: id.optional(),
+  cursor: z.string().max(200).optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+})
+
+export const listMessagesQuery = z.object({
+  cursor: z.string().max(200).optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(100),
+})
+
+export const syncBody = z.strictObject({
+  /** Task id → [version, progress] of what the caller holds. */
+  known: z
+    .record(id, z.tuple([z.int().min(0), z.number().min(0).max(100).nullable()]))
+    .refine((known) => Object.keys(known).length <= 2000, 'at most 2000 tasks')
+    .default({}),
+  cursor: z.string().max(200).optional(),
+})
+
+export const createConversationBody = z.strictObject({
+  id: id.optional(),
+  title: z.string().trim().min(1).max(200).refine(withoutNul, 'must not contain U+0000'),
+})
+
+export const devLoginBody = z.strictObject({
+  user: z.string().trim().min(1).max(100).refine(withoutNul, 'must not contain U+0000'),
+})
+
+export const lane = z.enum(LANES)
+export const taskId = id

@@ -1,0 +1,47 @@
+import type { TaskStatus } from './status.ts'
+import type { Task } from './task.ts'
+
+/** What happened to a task, as far as the receiver of an event can tell it (E1). */
+export type TaskChange =
+  | 'submitted'
+  | 'started'
+  | 'progress'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
+  | 'updated'
+
+/** Why the server ended a stream. After `token-expired` a new token is needed; after the others reconnect. */
+export type StreamEnd = 'token-expired' | 'shutdown'
+
+/** What `POST /v1/sync` answers, and what the `snapshot` event carries. */
+export interface SyncAnswer {
+  /** Tasks whose state is newer than what the caller said it knows. */
+  tasks: Task[]
+  /** Ids the caller named that this user does not have. */
+  gone: string[]
+  /** Pass it back to be told only of what changed since. */
+  cursor: string
+  /** The server's clock, so that the client need not trust its own. */
+  now: string
+}
+
+/** `GET /v1/stream`: event name → data. The SSE `id` of each is the cursor to resume from. */
+export interface StreamEvents {
+  snapshot: SyncAnswer
+  task: { task: Task; change: TaskChange }
+  end: { reason: StreamEnd }
+}
+
+/** Names the change between what a receiver knew of a task and what it learns now. */
+export function nameChange(
+  before: { status: TaskStatus; progress: number | null } | undefined,
+  after: Task,
+): TaskChange {
+  if (before?.status !== after.status) {
+    if (after.status === 'pending') return 'submitted'
+    if (after.status === 'running') return 'started'
+    return after.status
+  }
+  return before.progress !== after.progress ? 'progress' : 'updated'
+}

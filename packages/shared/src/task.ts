@@ -1,0 +1,77 @@
+import type { FailureCode } from './failure-codes.ts'
+import type { TaskStatus } from './status.ts'
+
+/**
+ * Where the bytes of one result file are.
+ *
+ * - `remote`: still only at the provider, whose URL dies at `urlExpiresAt`.
+ * - `stored`: copied to our object storage.
+ * - `expired`: the provider's copy died before it could be copied.
+ * - `deleted`: removed at the end of its keeping time.
+ */
+export type OutputState = 'remote' | 'stored' | 'expired' | 'deleted'
+
+/** One file that a task produced. */
+export interface TaskOutput {
+  /** Null once the file is gone (`expired`, `deleted`). */
+  url: string | null
+  contentType: string | null
+  bytes: number | null
+  state: OutputState
+  /** When `url` stops working; fetch the task again before then. Null: it does not expire by itself. */
+  urlExpiresAt: string | null
+  /** When the file itself is removed. Null: kept as long as the task. */
+  expiresAt: string | null
+}
+
+export interface TaskFailure {
+  code: FailureCode
+  /** Written for the user: what happened and what can be done. */
+  message: string
+  /** Whether trying the same again (as a new task) may work. */
+  retryable: boolean
+}
+
+export const LANES = ['enterprise_exclusive', 'vip_short', 'vip_long', 'free_default'] as const
+export type Lane = (typeof LANES)[number]
+
+/** Task priorities inside a lane (Q1). */
+export const PRIORITIES = { low: 1, normal: 5, high: 10, urgent: 20 } as const
+export type Priority = keyof typeof PRIORITIES
+
+/** A task as every API answer and every stream event shows it. All times are ISO 8601 by the database's clock. */
+export interface Task<Params = Record<string, unknown>> {
+  id: string
+  type: string
+  provider: string
+  status: TaskStatus
+  /** Per cent, 0–100; null while the provider reports none. */
+  progress: number | null
+  /** What was asked for, without secrets. */
+  params: Params
+  /** Set exactly when `completed`. */
+  result: { outputs: TaskOutput[] } | null
+  /** Set exactly when `failed`. */
+  failure: TaskFailure | null
+  conversationId: string | null
+  /** The id under which the submitting device shows the task before there is a message. */
+  placeholderId: string | null
+  /** The message that the finish wrote into the conversation. */
+  messageId: string | null
+  parentId: string | null
+  /** The failed or cancelled task that this one repeats. */
+  retryOf: string | null
+  /** When it will probably be done. */
+  estimatedAt: string | null
+  lane: Lane
+  priority: number
+  metadata: Record<string, unknown>
+  /** Rises by one with every write of the row. */
+  version: number
+  createdAt: string
+  /** When the provider accepted it; deadlines count from here. */
+  startedAt: string | null
+  finishedAt: string | null
+  deadlineAt: string | null
+  updatedAt: string
+}

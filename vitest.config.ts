@@ -1,0 +1,41 @@
+import { defineConfig } from 'vitest/config'
+
+const source = { conditions: ['holdfast-source', 'module', 'import', 'default'] }
+
+/**
+ * Packages import each other by name; `holdfast-source` makes that mean their sources, so that a test
+ * never runs against a stale build.
+ */
+const inNode = { resolve: source, ssr: { resolve: source } }
+
+export default defineConfig({
+  ...inNode,
+  test: {
+    projects: [
+      {
+        ...inNode,
+        test: {
+          name: 'rules',
+          include: ['packages/shared/src/**/*.test.ts', 'scripts/**/*.test.ts'],
+        },
+      },
+      {
+        ...inNode,
+        test: {
+          name: 'client',
+          include: ['packages/client/src/**/*.test.{ts,tsx}'],
+        },
+      },
+      {
+        ...inNode,
+        test: {
+          name: 'server',
+          include: ['packages/server/src/**/*.test.ts', 'supabase/tests/**/*.test.ts'],
+          globalSetup: ['packages/server/test/postgres-for-tests.ts'],
+          testTimeout: 20_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+})

@@ -13,7 +13,6 @@ export const PROBLEMS = {
   TOKEN_EXPIRED: { status: 401, title: 'The token has expired' },
   FORBIDDEN: { status: 403, title: 'Not allowed' },
   NOT_FOUND: { status: 404, title: 'Not found' },
-  METHOD_NOT_ALLOWED: { status: 405, title: 'This method is not supported here' },
   TASK_ALREADY_ENDED: { status: 409, title: 'The task has already ended' },
   TASK_NOT_RETRYABLE: { status: 409, title: 'Only a failed or cancelled task can be retried' },
   BODY_TOO_LARGE: { status: 413, title: 'The body is too large' },

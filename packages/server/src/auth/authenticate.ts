@@ -1,0 +1,12 @@
+/** Whose token it is, and how long it is good for. */
+export interface Identity {
+  userId: string
+  /** A stream opened with the token ends then. Null: it does not expire. */
+  expiresAt: Date | null
+}
+
+/**
+ * Turns a bearer token into an identity. Throws `HoldfastError` with `TOKEN_INVALID`, `TOKEN_EXPIRED`, or
+ * `UNAVAILABLE` when the issuer's keys cannot be had right now.
+ */
+export type Authenticate = (token: string) => Promise<Identity>

@@ -1,0 +1,69 @@
+import { ENVIRONMENT } from '../config.ts'
+
+export interface CommandHelp {
+  summary: string
+  text: string
+}
+
+/** What `holdfast --help` and `holdfast COMMAND --help` print. */
+export const COMMANDS = {
+  dev: {
+    summary: 'run everything on this machine: database, provider simulator, API and the studio',
+    text: `holdfast dev [--port 8787] [--simulator-port 8788] [--data-dir .holdfast] [--fresh]
+
+  Starts an embedded PostgreSQL, a simulator of KIE's API and the server, and serves the studio at /.
+  With KIE_API_KEY the real KIE is used instead of the simulator; with DATABASE_URL your own PostgreSQL
+  (then sign-in by name is off and tokens are checked as in "serve").
+
+  --port             where the API and the studio listen
+  --simulator-port   where the simulator listens
+  --data-dir         where the database and the simulator keep their data
+  --fresh            forget what earlier runs left there`,
+  },
+  serve: {
+    summary: 'run the API and the poller against your PostgreSQL',
+    text: `holdfast serve [--port 8787] [--host 127.0.0.1] [--migrate]
+
+  Needs DATABASE_URL, KIE_API_KEY and a way to check tokens (SUPABASE_URL, SUPABASE_JWT_SECRET, JWKS_URL or
+  JWT_SECRET). SIGTERM and Ctrl-C stop it in good order.
+
+  --migrate          bring the schema up to date first`,
+  },
+  migrate: {
+    summary: 'bring the schema of DATABASE_URL up to date',
+    text: `holdfast migrate [--down N]
+
+  Applies the migrations that are missing, each in a transaction of its own. Safe to run again, and from
+  several machines at once.
+
+  --down N           take the newest N migrations back instead (data in them is lost)`,
+  },
+  simulate: {
+    summary: 'run a simulator of a provider for your own tests',
+    text: `holdfast simulate kie [--port 8788] [--state FILE] [--speed 1]
+
+  An HTTP server that behaves like the provider's API. Words in square brackets in the prompt make it fail in
+  known ways; docs/PROVIDERS.md lists them.
+
+  --port             where to listen
+  --state            a file in which its tasks survive a restart
+  --speed            2 is twice as fast`,
+  },
+} satisfies Record<string, CommandHelp>
+
+export type CommandName = keyof typeof COMMANDS
+
+export function overview(): string {
+  const commands = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`)
+  return `holdfast: long AI generations that survive refresh, crash, log-out and a change of device
+
+Usage: holdfast COMMAND [options]        holdfast COMMAND --help
+
+${commands.join('\n')}
+
+${environment()}`
+}
+
+export function environment(): string {
+  return `Environment:\n${ENVIRONMENT.map(([name, meaning]) => `  ${name.padEnd(25)} ${meaning}`).join('\n')}`
+}

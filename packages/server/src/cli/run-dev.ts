@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import type { RequestListener, Server } from 'node:http'
+import { join } from 'node:path'
+import { createDevLogin } from '../auth/dev-login.ts'
+import type { Config } from '../config.ts'
+import { createHoldfast, type Holdfast } from '../create-holdfast.ts'
+import { connect } from '../database/connect.ts'
+import { rollback } from '../database/migrate.ts'
+import { createLog } from '../log.ts'
+import { createKie } from '../providers/kie/kie.ts'
+import { addDevLogin } from '../routes/dev-login.ts'
+import { addStudio } from '../routes/studio.ts'
+import { closeServer, listen } from './listen.ts'
+import { studioDirectory } from './studio-directory.ts'
+import { untilToldToStop } from './until-told-to-stop.ts'
+
+const SIMULATOR_KEY = 'simulated-key'
+/** The real one's vary from minutes to days; in the demo a picture should still be there tomorrow. */
+const SIMULATED_FILE_TTL_MS = 14 * 24 * 60 * 60_000
+
+/** Everything on one machine, put up in the order in which the parts need each other and taken down in reverse. */
+export async function runDev(config: Config, options: { fresh: boolean }): Promise<void> {
+  if (config.production)
+    throw new Error('"holdfast dev" is not for production (NODE_ENV=production). Use "holdfast serve".')
+  const say = (line: string) => console.info(line)
+  const undo: (() => Promise<void>)[] = []
+  const told = untilToldToStop()
+
+  try {
+    // The port first: if another Holdfast has it, nothing of its data is touched.
+    const front = await openFront(config)
+    undo.push(() => closeServer(front.server))
+    await mkdir(config.dataDir, { recursive: true })
+
+    const database = await openDatabase(config, options.fresh, say)
+    undo.push(database.stop)
+    const kie = await openKie(config, options.fresh)
+    undo.push(kie.stop)
+
+    const devLogin = config.databaseUrl === null ? createDevLogin(await readSecret(config.dataDir)) : null
+    const auth = devLogin?.authenticate ?? config.auth
+    if (!auth) {
+      throw new Error(
+        'With DATABASE_URL, tokens must be checked: set SUPABASE_URL, SUPABASE_JWT_SECRET, JWKS_URL or JWT_SECRET.',
+      )
+    }
+    const holdfast = createHoldfast({
+      database: database.url,
+      auth,
+      providers: [kie.provider],
+      corsOrigins: config.corsOrigins,
+      log: createLog(config.logLevel ?? 'warn'),
+    })
+    undo.push(() => holdfast.stop())
+    await holdfast.migrate()
+    if (devLogin) addDevLogin(holdfast.app, devLogin)
+    const studio = studioDirectory()
+    if (studio) addStudio(holdfast.app, studio)
+    holdfast.start()
+    front.answerWith(holdfast)
+
+    say(
+      `Holdfast is at http://localhost:${front.port}${studio ? '' : ' (API only: the studio is not built)'}`,
+    )
+    say(`  provider   ${kie.description}`)
+    say(`  database   ${database.description}`)
+    say('  stop       Ctrl-C')
+    await told
+    say('Stopping …')
+  } finally {
+    for (const step of undo.reverse()) await step()
+  }
+}
+
+/** Listens at once and asks callers to wait until the rest is up. */
+async function openFront(config: Config) {
+  let answer: RequestListener = (_request, response) => {
+    response
+      .writeHead(503, { 'Retry-After': '1', 'Content-Type': 'text/plain' })
+      .end('Holdfast is starting.\n')
+  }
+  const server: Server = await listen((request, response) => answer(request, response), config)
+  const address = server.address()
+  return {
+    server,
+    port: typeof address === 'object' && address ? address.port : config.port,
+    answerWith(holdfast: Holdfast) {
+      answer = holdfast.listener
+    },
+  }
+}
+
+async function openDatabase(config: Config, fresh: boolean, say: (line: string) => void) {
+  if (config.databaseUrl !== null) {
+    return { url: config.databaseUrl, description: 'your PostgreSQL (DATABASE_URL)', stop: async () => {} }
+  }
+  const dataDir = join(config.dataDir, 'postgres')
+  // Only here, so that a server with its own PostgreSQL needs no embedded one installed.
+  const { startEmbeddedPostgres } = await import('../embedded-postgres/start-embedded-postgres.ts')
+  const database = await startEmbeddedPostgres({ dataDir, log: say })
+  if (fresh) await takeSchemaDown(database.url)
+  return {
+    url: database.url,
+    description: `embedded PostgreSQL, data in ${database.home}`,
+    stop: () => database.stop(),
+  }
+}
+
+async function takeSchemaDown(url: string): Promise<void> {
+  const sql = connect(url, { maxConnections: 1 })
+  try {
+    await rollback(sql, Number.POSITIVE_INFINITY)
+  } finally {
+    await sql.end()
+  }
+}
+
+async function openKie(config: Config, fresh: boolean) {
+  const { models } = config.kie
+  if (config.kie.apiKey) {
+    const baseUrl = config.kie.baseUrl ?? 'https://api.kie.ai'
+    return {
+      provider: createKie({ apiKey: config.kie.apiKey, baseUrl, models }),
+      description: `KIE at ${baseUrl}`,
+      stop: async () => {},
+    }
+  }
+  const { startKieSimulator } = await import('../providers/kie/simulator/start-kie-simulator.ts')
+  const stateFile = join(config.dataDir, 'kie-simulator.json')
+  if (fresh) await rm(stateFile, { force: true })
+  const simulator = await startKieSimulator({
+    port: config.simulatorPort,
+    apiKey: SIMULATOR_KEY,
+    stateFile,
+    fileTtlMs: SIMULATED_FILE_TTL_MS,
+  })
+  return {
+    provider: createKie({ apiKey: SIMULATOR_KEY, baseUrl: simulator.url, models }),
+    description: `simulated KIE at ${simulator.url}`,
+    stop: () => simulator.close(),
+  }
+}
+
+/** Kept, so that whoever was signed in before a restart still is. */
+async function readSecret(dataDir: string): Promise<string> {
+  const file = join(dataDir, 'dev-login-secret')
+  if (!existsSync(file)) await writeFile(file, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx' })
+  return (await readFile(file, 'utf8')).trim()
+}

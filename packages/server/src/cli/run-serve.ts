@@ -1,0 +1,46 @@
+import type { Config } from '../config.ts'
+import { createHoldfast } from '../create-holdfast.ts'
+import { createLog } from '../log.ts'
+import { createKie } from '../providers/kie/kie.ts'
+import { closeServer, listen } from './listen.ts'
+import { untilToldToStop } from './until-told-to-stop.ts'
+
+export async function runServe(config: Config, options: { migrate: boolean }): Promise<void> {
+  const missing = [
+    config.databaseUrl ? null : 'DATABASE_URL (your PostgreSQL)',
+    config.auth ? null : 'SUPABASE_URL, SUPABASE_JWT_SECRET, JWKS_URL or JWT_SECRET (how to check tokens)',
+    config.kie.apiKey ? null : 'KIE_API_KEY (your key at KIE)',
+  ].filter((line) => line !== null)
+  if (!config.databaseUrl || !config.auth || !config.kie.apiKey) {
+    throw new Error(
+      `"serve" needs more settings:\n  ${missing.join('\n  ')}\nTo try Holdfast without any, run "holdfast dev".`,
+    )
+  }
+
+  const log = createLog(config.logLevel ?? 'info')
+  const holdfast = createHoldfast({
+    database: config.databaseUrl,
+    auth: config.auth,
+    providers: [
+      createKie({
+        apiKey: config.kie.apiKey,
+        models: config.kie.models,
+        ...(config.kie.baseUrl ? { baseUrl: config.kie.baseUrl } : {}),
+      }),
+    ],
+    corsOrigins: config.corsOrigins,
+    log,
+  })
+  const stopped = untilToldToStop()
+  if (options.migrate) await holdfast.migrate()
+  const server = await listen(holdfast.listener, config)
+  holdfast.start()
+  log.info({ host: config.host, port: config.port }, 'serving')
+
+  const signal = await stopped
+  log.info({ signal }, 'stopping')
+  const closed = closeServer(server)
+  await holdfast.stop()
+  await closed
+  log.info('stopped')
+}

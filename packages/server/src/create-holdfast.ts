@@ -1,0 +1,110 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import type { Hono } from 'hono'
+import type { Logger } from 'pino'
+import type { Authenticate } from './auth/authenticate.ts'
+import { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
+import { createMemoryBus } from './bus/memory-bus.ts'
+import { connect, type Sql } from './database/connect.ts'
+import { migrate } from './database/migrate.ts'
+import { createEngine, defaultEngineOptions, type EngineOptions } from './engine/engine.ts'
+import { createLog } from './log.ts'
+import type { Provider } from './providers/provider.ts'
+import { createApp } from './routes/app.ts'
+import { type AppEnv, defaultStreamOptions, type StreamOptions } from './routes/app-context.ts'
+import { defaultTaskTypes, type TaskTypes } from './tasks/task-types.ts'
+
+export interface HoldfastConfig {
+  /** A PostgreSQL URL, or a postgres.js pool of yours (which you then close yourself). */
+  database: string | Sql
+  /** How tokens are checked: JWT settings, or a function of yours. */
+  auth: JwtAuthOptions | Authenticate
+  /** The external APIs that do the work. */
+  providers: Provider[]
+  /** What users may ask for. @default `image` and `video` at KIE */
+  types?: TaskTypes
+  /** Origins whose pages may call the API. @default none */
+  corsOrigins?: string[]
+  log?: Logger
+  engine?: Partial<EngineOptions>
+  streams?: Partial<StreamOptions>
+}
+
+export interface Holdfast {
+  /** For a Hono app: `yours.route('/', holdfast.app)`. */
+  app: Hono<AppEnv>
+  /** For `node:http`, Express and the like. */
+  listener: (request: IncomingMessage, response: ServerResponse) => void
+  /** Brings the schema up to date and returns what was applied. Safe to call from many processes at once. */
+  migrate(): Promise<string[]>
+  /** Starts polling. */
+  start(): void
+  /** Ends streams, stops claiming, waits for what is under way, closes connections. Idempotent. */
+  stop(): Promise<void>
+}
+
+/**
+ * The backend, to run by itself or inside your own server.
+ *
+ * @example
+ * const holdfast = createHoldfast({
+ *   database: process.env.DATABASE_URL,
+ *   auth: { secret: process.env.SUPABASE_JWT_SECRET, audience: 'authenticated' },
+ *   providers: [createKie({ apiKey: process.env.KIE_API_KEY })],
+ * })
+ * await holdfast.migrate()
+ * holdfast.start()
+ * http.createServer(holdfast.listener).listen(8787)
+ */
+export function createHoldfast(config: HoldfastConfig): Holdfast {
+  const log = config.log ?? createLog('info')
+  const ownPool = typeof config.database === 'string'
+  const sql = typeof config.database === 'string' ? connect(config.database) : config.database
+  const types = config.types ?? defaultTaskTypes
+  const providers = new Map(config.providers.map((provider) => [provider.name, provider]))
+  for (const [name, type] of Object.entries(types)) {
+    if (!providers.has(type.provider)) {
+      throw new Error(
+        `Task type "${name}" is done by provider "${type.provider}", which is not among config.providers.`,
+      )
+    }
+  }
+  const authenticate = typeof config.auth === 'function' ? config.auth : createJwtAuthenticate(config.auth)
+  const bus = createMemoryBus()
+  const stopping = new AbortController()
+  const engine = createEngine(
+    { sql, bus, types, providers, log },
+    { ...defaultEngineOptions, ...config.engine },
+  )
+  const app = createApp({
+    sql,
+    bus,
+    engine,
+    authenticate,
+    providers,
+    types,
+    log,
+    corsOrigins: config.corsOrigins ?? [],
+    streams: { ...defaultStreamOptions, ...config.streams },
+    stopping: stopping.signal,
+  })
+
+  let stopped: Promise<void> | undefined
+  async function stop(): Promise<void> {
+    stopping.abort()
+    await engine.stop()
+    await Promise.all([...providers.values()].map((provider) => provider.close()))
+    if (ownPool) await sql.end({ timeout: 5 })
+  }
+
+  return {
+    app,
+    listener: getRequestListener(app.fetch),
+    migrate: () => migrate(sql, { log: (line) => log.info(line) }),
+    start: () => engine.start(),
+    stop: () => {
+      stopped ??= stop()
+      return stopped
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { isDatabaseAway } from '../database/database-errors.ts'
+
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 2_000
+
+/**
+ * Writes down what was learned from outside, again and again while the database is away: a provider's answer to a
+ * create exists nowhere else.
+ */
+export async function untilWritten<T>(write: () => Promise<T>, log: Logger): Promise<T> {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+    try {
+      return await write()
+    } catch (error) {
+      if (!isDatabaseAway(error)) throw error
+      log.warn({ err: error }, 'the database is away; holding on to an answer until it is back')
+    }
+    await sleep(pause)
+  }
+}

@@ -1,0 +1,17 @@
+export type { Authenticate, Identity } from './auth/authenticate.ts'
+export { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
+export { createHoldfast, type Holdfast, type HoldfastConfig } from './create-holdfast.ts'
+export type { EngineOptions } from './engine/engine.ts'
+export { HoldfastError } from './errors.ts'
+export { createLog } from './log.ts'
+export { createKie, type KieOptions } from './providers/kie/kie.ts'
+export type {
+  CreateOutcome,
+  CreateRequest,
+  Provider,
+  ProviderLimits,
+  ProviderOutput,
+  QueryOutcome,
+} from './providers/provider.ts'
+export type { StreamOptions } from './routes/app-context.ts'
+export { defaultTaskTypes, type TaskType, type TaskTypes } from './tasks/task-types.ts'

@@ -1,0 +1,75 @@
+#!/usr/bin/env node
+import { parseArgs } from 'node:util'
+import { COMMANDS, type CommandName, environment, overview } from './cli/commands.ts'
+import { type Config, readConfig } from './config.ts'
+
+const OPTIONS = {
+  help: { type: 'boolean', short: 'h', default: false },
+  port: { type: 'string' },
+  host: { type: 'string' },
+  'simulator-port': { type: 'string' },
+  'data-dir': { type: 'string' },
+  fresh: { type: 'boolean', default: false },
+  migrate: { type: 'boolean', default: false },
+  down: { type: 'string' },
+  state: { type: 'string' },
+  speed: { type: 'string' },
+} as const
+
+async function main(args: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true })
+  const [name, ...rest] = positionals
+  if (name === undefined || !isCommand(name)) {
+    console.info(overview())
+    if (name !== undefined && name !== 'help') throw new Error(`There is no command "${name}".`)
+    return
+  }
+  if (values.help) {
+    console.info(`${COMMANDS[name].text}\n\n${environment()}`)
+    return
+  }
+  const config: Config = readConfig({
+    ...process.env,
+    ...(values.port === undefined ? {} : { PORT: values.port }),
+    ...(values.host === undefined ? {} : { HOST: values.host }),
+    ...(values['simulator-port'] === undefined ? {} : { SIMULATOR_PORT: values['simulator-port'] }),
+    ...(values['data-dir'] === undefined ? {} : { HOLDFAST_DATA_DIR: values['data-dir'] }),
+  })
+
+  // Each command loads only what it needs: `migrate` no web server, `serve` no embedded database.
+  switch (name) {
+    case 'dev':
+      return (await import('./cli/run-dev.ts')).runDev(config, { fresh: values.fresh })
+    case 'serve':
+      return (await import('./cli/run-serve.ts')).runServe(config, { migrate: values.migrate })
+    case 'migrate':
+      return (await import('./cli/run-migrate.ts')).runMigrate(
+        config,
+        values.down === undefined ? {} : { down: number('--down', values.down) },
+      )
+    case 'simulate':
+      return (await import('./cli/run-simulate.ts')).runSimulate(rest[0], {
+        port: number('--port', values.port ?? '8788'),
+        speed: number('--speed', values.speed ?? '1'),
+        ...(values.state === undefined ? {} : { stateFile: values.state }),
+      })
+  }
+}
+
+function isCommand(name: string): name is CommandName {
+  return Object.hasOwn(COMMANDS, name)
+}
+
+function number(option: string, value: string): number {
+  const parsed = Number(value)
+  if (!Number.isFinite(parsed) || parsed < 0) throw new Error(`${option} is "${value}"; it must be a number.`)
+  return parsed
+}
+
+try {
+  await main(process.argv.slice(2))
+  process.exit(0)
+} catch (error) {
+  console.error(`holdfast: ${error instanceof Error ? error.message : String(error)}`)
+  process.exit(1)
+}

@@ -1,0 +1,52 @@
+import type { Message } from '@holdfast/shared'
+import { taskId as uuid } from '@holdfast/shared/schemas'
+import type { Sql } from '../../database/connect.ts'
+import { HoldfastError } from '../../errors.ts'
+import { type ArtifactRow, outputColumns, toOutput } from '../../tasks/artifact-row.ts'
+
+interface MessageRow extends Omit<Message, 'outputs' | 'createdAt'> {
+  outputs: ArtifactRow[]
+  createdAt: Date
+}
+
+/** Oldest first. Ids are UUIDv7 and therefore in order, so the last one is the cursor. */
+export async function listMessages(
+  sql: Sql,
+  {
+    userId,
+    conversationId,
+    cursor,
+    limit,
+  }: { userId: string; conversationId: string; cursor?: string; limit: number },
+): Promise<{ messages: Message[]; nextCursor: string | null }> {
+  if (cursor !== undefined && !uuid.safeParse(cursor).success) {
+    throw new HoldfastError(
+      'INVALID_REQUEST',
+      'cursor: not one that this list gave out. Start again without it.',
+    )
+  }
+  const [own] =
+    await sql`select from holdfast.conversations where id = ${conversationId} and user_id = ${userId}`
+  if (!own) throw new HoldfastError('NOT_FOUND', 'There is no such conversation.')
+
+  const rows = await sql<MessageRow[]>`
+    select
+      m.id, m.conversation_id as "conversationId", m.role, m.content, m.task_id as "taskId", m.task_type as "taskType",
+      m.placeholder_id as "placeholderId", m.params, m.credits_spent::float8 as "creditsSpent", m.created_at as "createdAt",
+      (select coalesce(json_agg(${outputColumns(sql)} order by a.ordinal), '[]') from holdfast.artifacts a where a.message_id = m.id) as outputs
+    from holdfast.messages m
+    where m.conversation_id = ${conversationId} ${cursor === undefined ? sql`` : sql`and m.id > ${cursor}`}
+    order by m.id
+    limit ${limit + 1}
+  `
+  const messages = rows
+    .slice(0, limit)
+    .map(
+      (row): Message => ({
+        ...row,
+        outputs: row.outputs.map(toOutput),
+        createdAt: row.createdAt.toISOString(),
+      }),
+    )
+  return { messages, nextCursor: rows.length > limit ? (messages.at(-1)?.id ?? null) : null }
+}

@@ -1,0 +1,36 @@
+import type { Logger } from 'pino'
+import type { Authenticate, Identity } from '../auth/authenticate.ts'
+import type { Bus } from '../bus/bus.ts'
+import type { Sql } from '../database/connect.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { Provider } from '../providers/provider.ts'
+import type { TaskTypes } from '../tasks/task-types.ts'
+
+/** What the routes need of the rest. */
+export interface AppContext {
+  sql: Sql
+  bus: Bus
+  engine: Pick<Engine, 'wake'>
+  authenticate: Authenticate
+  providers: ReadonlyMap<string, Provider>
+  types: TaskTypes
+  log: Logger
+  corsOrigins: readonly string[]
+  streams: StreamOptions
+  /** Aborted when the server stops. */
+  stopping: AbortSignal
+}
+
+export interface StreamOptions {
+  /** @default 15000 */
+  heartbeatMs: number
+  /** How often a stream looks by itself, in case a hint was lost. @default 5000 */
+  sweepMs: number
+}
+
+export const defaultStreamOptions: StreamOptions = { heartbeatMs: 15_000, sweepMs: 5_000 }
+
+/** Hono's variables of one request. */
+export interface AppEnv {
+  Variables: { identity: Identity; traceId: string; log: Logger }
+}

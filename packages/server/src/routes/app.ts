@@ -1,0 +1,61 @@
+import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { cors } from 'hono/cors'
+import { secureHeaders } from 'hono/secure-headers'
+import { HoldfastError } from '../errors.ts'
+import type { AppContext, AppEnv } from './app-context.ts'
+import { conversationRoutes } from './conversations.ts'
+import { healthRoutes } from './health.ts'
+import { problemResponse } from './problem-response.ts'
+import { requireUser } from './require-user.ts'
+import { streamRoutes } from './stream.ts'
+import { syncRoutes } from './sync.ts'
+import { taskRoutes } from './tasks.ts'
+import { trace } from './trace.ts'
+
+/** Large enough for any prompt with its settings, small enough to be read into memory. */
+const MAX_BODY_BYTES = 256 * 1024
+
+/** The HTTP API. Other things (a studio, a development login) are added around it. */
+export function createApp(context: AppContext): Hono<AppEnv> {
+  const app = new Hono<AppEnv>()
+  app.onError((error, c) => problemResponse(error, c))
+  app.notFound((c) =>
+    problemResponse(new HoldfastError('NOT_FOUND', `There is nothing at ${c.req.method} ${c.req.path}.`), c),
+  )
+
+  app.use(trace(context.log))
+  app.use(secureHeaders({ crossOriginResourcePolicy: false, xFrameOptions: 'DENY' }))
+  if (context.corsOrigins.length > 0) {
+    app.use(
+      '/v1/*',
+      cors({
+        origin: [...context.corsOrigins],
+        allowHeaders: [
+          'Authorization',
+          'Content-Type',
+          'Idempotency-Key',
+          'Last-Event-ID',
+          'X-Holdfast-Browser',
+        ],
+        exposeHeaders: ['X-Trace-Id', 'Retry-After'],
+        maxAge: 600,
+      }),
+    )
+  }
+  app.use(
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: () => {
+        throw new HoldfastError('BODY_TOO_LARGE', `The body may have at most ${MAX_BODY_BYTES / 1024} kB.`)
+      },
+    }),
+  )
+  app.route('/', healthRoutes(context))
+  app.use('/v1/*', requireUser(context.authenticate))
+  app.route('/v1/tasks', taskRoutes(context))
+  app.route('/v1/sync', syncRoutes(context))
+  app.route('/v1/stream', streamRoutes(context))
+  app.route('/v1/conversations', conversationRoutes(context))
+  return app
+}

@@ -1,0 +1,37 @@
+import { createConversationBody, listMessagesQuery } from '@holdfast/shared/schemas'
+import { Hono } from 'hono'
+import {
+  createConversation,
+  listConversations,
+  markConversationRead,
+} from '../plugins/conversations/conversations.ts'
+import { listMessages } from '../plugins/conversations/messages.ts'
+import type { AppContext, AppEnv } from './app-context.ts'
+import { readBody, readId, readQuery } from './read-input.ts'
+
+export function conversationRoutes({ sql }: AppContext) {
+  return new Hono<AppEnv>()
+    .get('/', async (c) => c.json({ conversations: await listConversations(sql, c.get('identity').userId) }))
+    .post('/', async (c) => {
+      const body = await readBody(c, createConversationBody)
+      return c.json({ conversation: await createConversation(sql, c.get('identity').userId, body) }, 201)
+    })
+    .get('/:id/messages', async (c) => {
+      const conversationId = readId(c, 'conversation')
+      return c.json(
+        await listMessages(sql, {
+          userId: c.get('identity').userId,
+          conversationId,
+          ...readQuery(c, listMessagesQuery),
+        }),
+      )
+    })
+    .post('/:id/read', async (c) => {
+      const conversation = await markConversationRead(
+        sql,
+        c.get('identity').userId,
+        readId(c, 'conversation'),
+      )
+      return c.json({ conversation })
+    })
+}

@@ -1,0 +1,63 @@
+import { Hono } from 'hono'
+import { streamSSE } from 'hono/streaming'
+import { hastenPolls } from '../engine/hasten-polls.ts'
+import { followTasks } from '../streams/follow-tasks.ts'
+import type { AppContext, AppEnv } from './app-context.ts'
+
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+export function streamRoutes({ sql, bus, engine, streams, providers, stopping }: AppContext) {
+  const minPollMs = Math.min(...[...providers.values()].map((provider) => provider.limits.minPollMs))
+
+  return new Hono<AppEnv>().get('/', (c) => {
+    const { userId, expiresAt } = c.get('identity')
+    const log = c.get('log')
+    const cursor = c.req.header('last-event-id') ?? null
+    // Proxies that buffer would hold every event back.
+    c.header('X-Accel-Buffering', 'no')
+    c.header('Cache-Control', 'no-store, no-transform')
+
+    return streamSSE(
+      c,
+      async (stream) => {
+        const gone = new AbortController()
+        stream.onAbort(() => gone.abort())
+        const expiry = new AbortController()
+        const timer = expiresAt
+          ? setTimeout(
+              () => expiry.abort(),
+              Math.min(MAX_TIMER_MS, Math.max(0, expiresAt.getTime() - Date.now())),
+            )
+          : undefined
+        log.info({ userId, browser: c.req.header('x-holdfast-browser') }, 'stream opened')
+        try {
+          await hastenPolls(sql, userId, minPollMs)
+          engine.wake()
+          await followTasks({
+            sql,
+            bus,
+            userId,
+            cursor,
+            ...streams,
+            signal: AbortSignal.any([gone.signal, expiry.signal, stopping]),
+            send: (event, data, id) =>
+              stream.writeSSE({ event, data: JSON.stringify(data), ...(id === undefined ? {} : { id }) }),
+            beat: async () => {
+              await stream.write(': still here\n\n')
+            },
+          })
+          if (gone.signal.aborted) return
+          const reason = expiry.signal.aborted ? 'token-expired' : 'shutdown'
+          await stream.writeSSE({ event: 'end', data: JSON.stringify({ reason }) })
+        } finally {
+          clearTimeout(timer)
+          log.info({ userId }, 'stream closed')
+        }
+      },
+      async (error) => {
+        // The headers are out, so there is no problem to answer with: the client reconnects and resumes.
+        log.warn({ err: error }, 'stream broke off')
+      },
+    )
+  })
+}

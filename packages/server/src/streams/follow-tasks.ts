@@ -1,0 +1,88 @@
+import { isNewer, nameChange, type StreamEvents, type Task } from '@holdfast/shared'
+import type { Bus } from '../bus/bus.ts'
+import type { Sql } from '../database/connect.ts'
+import { syncTasks } from '../tasks/sync-tasks.ts'
+
+export interface FollowOptions {
+  sql: Sql
+  bus: Bus
+  userId: string
+  /** Where an earlier stream of the same client ended. */
+  cursor: string | null
+  heartbeatMs: number
+  sweepMs: number
+  signal: AbortSignal
+  send<E extends 'snapshot' | 'task'>(event: E, data: StreamEvents[E], id?: string): Promise<void>
+  beat(): Promise<void>
+}
+
+type Seen = Pick<Task, 'status' | 'progress' | 'version'>
+
+/**
+ * Sends what a user's tasks are, then every newer state, until the signal says stop. A slow reader holds this loop
+ * up at `send` and then gets the newest state, not a queue of old ones.
+ */
+export async function followTasks(options: FollowOptions): Promise<void> {
+  const { sql, bus, userId, signal, send, beat } = options
+  const seen = new Map<string, Seen>()
+  let hinted = false
+  let wake: () => void = () => {}
+  const unsubscribe = bus.subscribe(userId, () => {
+    hinted = true
+    wake()
+  })
+  const onAbort = () => wake()
+  signal.addEventListener('abort', onAbort)
+
+  /** True when there is something to look for; false when it is time for a heartbeat. */
+  function nextTurn(beatAt: number, sweepAt: number): Promise<void> {
+    if (hinted || signal.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(done, Math.max(0, Math.min(beatAt, sweepAt) - performance.now()))
+      function done() {
+        clearTimeout(timer)
+        wake = () => {}
+        resolve()
+      }
+      wake = done
+    })
+  }
+
+  try {
+    const snapshot = await syncTasks(sql, { userId, cursor: options.cursor })
+    for (const task of snapshot.tasks) seen.set(task.id, pickSeen(task))
+    let { cursor } = snapshot
+    await send('snapshot', snapshot, cursor)
+
+    let beatAt = performance.now() + options.heartbeatMs
+    let sweepAt = performance.now() + options.sweepMs
+    while (!signal.aborted) {
+      await nextTurn(beatAt, sweepAt)
+      if (signal.aborted) return
+      if (hinted || performance.now() >= sweepAt) {
+        hinted = false
+        sweepAt = performance.now() + options.sweepMs
+        const changes = await syncTasks(sql, { userId, cursor })
+        cursor = changes.cursor
+        for (const task of changes.tasks) {
+          const before = seen.get(task.id)
+          if (!isNewer(task, before)) continue
+          seen.set(task.id, pickSeen(task))
+          await send('task', { task, change: nameChange(before, task) }, cursor)
+          beatAt = performance.now() + options.heartbeatMs
+        }
+      }
+      if (performance.now() >= beatAt) {
+        beatAt = performance.now() + options.heartbeatMs
+        await beat()
+      }
+    }
+  } finally {
+    unsubscribe()
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+function pickSeen({ status, progress, version }: Task): Seen {
+  return { status, progress, version }
+}

@@ -1,0 +1,59 @@
+import type { Sql } from '../database/connect.ts'
+import { transaction } from '../database/transaction.ts'
+
+export interface Acceptance {
+  taskId: string
+  externalId: string
+  provider: string
+  deadlineMs: number
+  expectedMs: number
+  /** When to ask for the first time. */
+  firstPollMs: number
+  canCancel: boolean
+}
+
+export type AcceptResult = { kind: 'running'; userId: string } | { kind: 'ended-meanwhile' }
+
+/**
+ * Writes the external id down. That happens once, whatever the claim's epoch or the task's status: it is the only
+ * handle on something that costs money. If the task has ended meanwhile, the provider is asked to stop.
+ */
+export function acceptTask(sql: Sql, accepted: Acceptance): Promise<AcceptResult> {
+  const { taskId, externalId, provider } = accepted
+  return transaction(sql, async (tx): Promise<AcceptResult> => {
+    const [submit] = await tx<{ lane: string }[]>`
+      select lane from holdfast.work where task_id = ${taskId} and kind = 'submit' for update
+    `
+    const [task] = await tx<{ userId: string; pending: boolean; lane: string }[]>`
+      select user_id as "userId", status = 'pending' as pending, lane from holdfast.tasks where id = ${taskId} for update
+    `
+    if (!task) return { kind: 'ended-meanwhile' }
+
+    await tx`
+      update holdfast.provider_jobs set external_id = ${externalId}, accepted_at = now()
+      where task_id = ${taskId} and external_id is null
+    `
+    await tx`delete from holdfast.work where task_id = ${taskId} and kind = 'submit'`
+
+    if (!task.pending) {
+      if (accepted.canCancel) {
+        await tx`insert into holdfast.work (task_id, kind, provider) values (${taskId}, 'cancel', ${provider}) on conflict do nothing`
+      }
+      return { kind: 'ended-meanwhile' }
+    }
+
+    await tx`
+      update holdfast.tasks set
+        status = 'running',
+        started_at = greatest(now(), created_at),
+        deadline_at = greatest(now(), created_at) + ${accepted.deadlineMs} * interval '1 ms',
+        estimated_at = greatest(now(), created_at) + ${accepted.expectedMs} * interval '1 ms'
+      where id = ${taskId}
+    `
+    await tx`
+      insert into holdfast.work (task_id, kind, provider, lane, due_at)
+      values (${taskId}, 'poll', ${provider}, ${submit?.lane ?? task.lane}, now() + ${accepted.firstPollMs} * interval '1 ms')
+    `
+    return { kind: 'running', userId: task.userId }
+  })
+}

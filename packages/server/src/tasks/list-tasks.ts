@@ -1,0 +1,40 @@
+import type { Task } from '@holdfast/shared'
+import { taskId } from '@holdfast/shared/schemas'
+import type { Sql } from '../database/connect.ts'
+import { HoldfastError } from '../errors.ts'
+import { type TaskRow, taskColumns, toTask } from './task-row.ts'
+
+export interface ListTasksInput {
+  userId: string
+  status: 'active' | 'settled' | 'all'
+  conversationId?: string
+  /** As returned by the page before. */
+  cursor?: string
+  limit: number
+}
+
+/** Newest first. Ids are UUIDv7, so the order of ids is the order of creation and the last id is the cursor. */
+export async function listTasks(
+  sql: Sql,
+  input: ListTasksInput,
+): Promise<{ tasks: Task[]; nextCursor: string | null }> {
+  const { userId, status, conversationId, cursor, limit } = input
+  if (cursor !== undefined && !taskId.safeParse(cursor).success) {
+    throw new HoldfastError(
+      'INVALID_REQUEST',
+      'cursor: not one that this list gave out. Start again without it.',
+    )
+  }
+  const rows = await sql<TaskRow[]>`
+    select ${taskColumns(sql)} from holdfast.tasks t
+    where t.user_id = ${userId}
+      ${status === 'active' ? sql`and t.status in ('pending', 'running')` : sql``}
+      ${status === 'settled' ? sql`and t.status in ('completed', 'failed', 'cancelled')` : sql``}
+      ${conversationId === undefined ? sql`` : sql`and t.conversation_id = ${conversationId}`}
+      ${cursor === undefined ? sql`` : sql`and t.id < ${cursor}`}
+    order by t.id desc
+    limit ${limit + 1}
+  `
+  const page = rows.slice(0, limit).map(toTask)
+  return { tasks: page, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
+}

@@ -1,0 +1,43 @@
+import type { Sql } from '../database/connect.ts'
+import { transaction } from '../database/transaction.ts'
+import type { Fence } from './settle-task.ts'
+
+/**
+ * The last thing committed before a create leaves for the provider. A task so marked is never sent again, by
+ * anyone. False if the claim was lost or somebody has marked it already: then do not send.
+ */
+export function markSending(sql: Sql, taskId: string, fence: Fence): Promise<boolean> {
+  return transaction(sql, async (tx) => {
+    const [held] =
+      await tx`select from holdfast.work where id = ${fence.workId} and epoch = ${fence.epoch} for update`
+    if (!held) return false
+    const marked = await tx`
+      update holdfast.provider_jobs set sending_at = now() where task_id = ${taskId} and sending_at is null and external_id is null
+    `
+    return marked.count === 1
+  })
+}
+
+/**
+ * Takes the mark back, because the create certainly was not accepted, and puts the work off. False if the claim
+ * was lost.
+ */
+export function unmarkSending(
+  sql: Sql,
+  taskId: string,
+  fence: Fence,
+  { delayMs, countAttempt, reason }: { delayMs: number; countAttempt: boolean; reason: string },
+): Promise<boolean> {
+  return transaction(sql, async (tx) => {
+    const put = await tx`
+      update holdfast.work set due_at = now() + ${delayMs} * interval '1 ms', attempts = attempts + ${countAttempt ? 1 : 0}
+      where id = ${fence.workId} and epoch = ${fence.epoch}
+    `
+    if (put.count === 0) return false
+    await tx`
+      update holdfast.provider_jobs set sending_at = null, last_error = ${reason}
+      where task_id = ${taskId} and external_id is null
+    `
+    return true
+  })
+}

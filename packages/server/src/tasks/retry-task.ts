@@ -1,0 +1,41 @@
+import { placeholderIdOf, type Task } from '@holdfast/shared'
+import type { CreateTaskBody } from '@holdfast/shared/schemas'
+import type { Sql } from '../database/connect.ts'
+import { HoldfastError } from '../errors.ts'
+import { createTask } from './create-task.ts'
+import { findTask } from './find-task.ts'
+import type { TaskTypes } from './task-types.ts'
+
+/** A failed or cancelled task again, as a new task that takes over its placeholder (F9). */
+export async function retryTask(
+  sql: Sql,
+  types: TaskTypes,
+  {
+    userId,
+    taskId,
+    idempotencyKey,
+    traceId,
+  }: { userId: string; taskId: string; idempotencyKey: string | null; traceId: string },
+): Promise<{ task: Task; created: boolean }> {
+  const earlier = await findTask(sql, userId, taskId)
+  if (!earlier) throw new HoldfastError('NOT_FOUND', 'There is no such task.')
+  if (earlier.status !== 'failed' && earlier.status !== 'cancelled') {
+    throw new HoldfastError(
+      'TASK_NOT_RETRYABLE',
+      `The task is ${earlier.status}; only a failed or cancelled one can be retried.`,
+    )
+  }
+  return createTask(sql, types, {
+    userId,
+    idempotencyKey,
+    traceId,
+    retryOf: earlier.id,
+    body: {
+      type: earlier.type,
+      params: earlier.params as CreateTaskBody['params'],
+      metadata: earlier.metadata as CreateTaskBody['metadata'],
+      conversationId: earlier.conversationId,
+      placeholderId: placeholderIdOf(earlier),
+    },
+  })
+}

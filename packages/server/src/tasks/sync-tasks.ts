@@ -1,0 +1,79 @@
+import { isNewer, type SyncAnswer } from '@holdfast/shared'
+import type { Sql } from '../database/connect.ts'
+import { type TaskRow, taskColumns, toTask } from './task-row.ts'
+
+export type KnownTasks = Record<string, readonly [version: number, progress: number | null]>
+
+/** How much of what has already ended a first sync brings along: enough to show what finished while away. */
+const RECENT = '24 hours'
+const RECENT_LIMIT = 100
+
+/**
+ * What a caller does not know yet. With a cursor: what changed since. Without one: all unfinished tasks, and those
+ * that ended lately.
+ *
+ * The cursor is the oldest transaction that was still running when the rows were read, and rows are found by the
+ * transaction that wrote them last: a slow transaction that commits after the read is at or above the cursor and
+ * comes with the next sync. A time would lose it. What was read already may come twice, which `isNewer` sorts out.
+ */
+export async function syncTasks(
+  sql: Sql,
+  { userId, known = {}, cursor = null }: { userId: string; known?: KnownTasks; cursor?: string | null },
+): Promise<SyncAnswer> {
+  const ids = Object.keys(known)
+  const versions = Object.values(known).map(([version]) => version)
+  const since = cursor !== null && /^\d{1,19}$/.test(cursor) ? cursor : null
+
+  const rows = await sql<(Partial<TaskRow> & { cursor: string; now: Date; gone: string[] })[]>`
+    with read_at as (
+      select
+        pg_snapshot_xmin(pg_current_snapshot()) as cursor,
+        -- A cursor from the future belongs to another cluster: it would hide changes, so it counts as none.
+        case when ${since}::text::xid8 <= pg_snapshot_xmax(pg_current_snapshot()) then ${since}::text::xid8 end as since
+    ),
+    known as (
+      select * from unnest(${ids}::uuid[], ${versions}::int[]) as k (id, version)
+    ),
+    wanted as (
+      select t.id from holdfast.tasks t, read_at
+      where t.user_id = ${userId} and t.changed_xid >= read_at.since
+      union
+      select t.id from holdfast.tasks t, read_at
+      where t.user_id = ${userId} and t.status in ('pending', 'running') and read_at.since is null
+      union
+      (
+        select t.id from holdfast.tasks t, read_at
+        where t.user_id = ${userId} and read_at.since is null
+          and t.status in ('completed', 'failed', 'cancelled') and t.finished_at > now() - ${RECENT}::interval
+        order by t.id desc
+        limit ${RECENT_LIMIT}
+      )
+      union
+      select t.id from holdfast.tasks t join known k on k.id = t.id
+      where t.user_id = ${userId} and t.version > k.version
+    )
+    select
+      read_at.cursor::text as cursor, now() as now,
+      array(select k.id::text from known k where not exists (
+        select from holdfast.tasks t where t.id = k.id and t.user_id = ${userId}
+      )) as gone,
+      task.*
+    from read_at left join lateral (
+      select ${taskColumns(sql)} from holdfast.tasks t where t.id in (select id from wanted) order by t.id
+    ) task on true
+  `
+  const [first] = rows
+  return {
+    tasks: rows
+      .filter((row): row is typeof row & TaskRow => typeof row.id === 'string')
+      .map(toTask)
+      .filter((task) => isNewer(task, toState(known[task.id]))),
+    gone: first?.gone ?? [],
+    cursor: first?.cursor ?? '0',
+    now: (first?.now ?? new Date(0)).toISOString(),
+  }
+}
+
+function toState(known: KnownTasks[string] | undefined) {
+  return known && { version: known[0], progress: known[1] }
+}

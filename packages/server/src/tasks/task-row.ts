@@ -1,0 +1,78 @@
+import type { FailureCode, Lane, Task, TaskOutput, TaskStatus } from '@holdfast/shared'
+import type { Sql, Tx } from '../database/connect.ts'
+import { type ArtifactRow, outputColumns, toOutput } from './artifact-row.ts'
+
+export interface TaskRow {
+  id: string
+  userId: string
+  type: string
+  provider: string
+  status: TaskStatus
+  progress: number | null
+  params: Record<string, unknown>
+  metadata: Record<string, unknown>
+  failureCode: FailureCode | null
+  failureMessage: string | null
+  failureRetryable: boolean | null
+  conversationId: string | null
+  placeholderId: string | null
+  messageId: string | null
+  parentId: string | null
+  retryOf: string | null
+  estimatedAt: Date | null
+  lane: Lane
+  priority: number
+  version: number
+  createdAt: Date
+  startedAt: Date | null
+  finishedAt: Date | null
+  deadlineAt: Date | null
+  updatedAt: Date
+  outputs: ArtifactRow[] | null
+}
+
+/** The columns of `holdfast.tasks t` that make a `TaskRow`, outputs included. */
+export function taskColumns(sql: Sql | Tx) {
+  return sql`
+    t.id, t.user_id as "userId", t.type, t.provider, t.status, t.progress, t.params, t.metadata,
+    t.failure_code as "failureCode", t.failure_message as "failureMessage", t.failure_retryable as "failureRetryable",
+    t.conversation_id as "conversationId", t.placeholder_id as "placeholderId", t.message_id as "messageId",
+    t.parent_id as "parentId", t.retry_of as "retryOf", t.estimated_at as "estimatedAt", t.lane, t.priority, t.version,
+    t.created_at as "createdAt", t.started_at as "startedAt", t.finished_at as "finishedAt",
+    t.deadline_at as "deadlineAt", t.updated_at as "updatedAt",
+    case when t.status = 'completed' then
+      (select coalesce(json_agg(${outputColumns(sql)} order by a.ordinal), '[]') from holdfast.artifacts a where a.task_id = t.id)
+    end as outputs
+  `
+}
+
+export function toTask(row: TaskRow): Task {
+  return {
+    id: row.id,
+    type: row.type,
+    provider: row.provider,
+    status: row.status,
+    progress: row.progress,
+    params: row.params,
+    result: row.outputs ? { outputs: row.outputs.map(toOutput) satisfies TaskOutput[] } : null,
+    failure:
+      row.failureCode !== null && row.failureMessage !== null && row.failureRetryable !== null
+        ? { code: row.failureCode, message: row.failureMessage, retryable: row.failureRetryable }
+        : null,
+    conversationId: row.conversationId,
+    placeholderId: row.placeholderId,
+    messageId: row.messageId,
+    parentId: row.parentId,
+    retryOf: row.retryOf,
+    estimatedAt: row.estimatedAt?.toISOString() ?? null,
+    lane: row.lane,
+    priority: row.priority,
+    metadata: row.metadata,
+    version: row.version,
+    createdAt: row.createdAt.toISOString(),
+    startedAt: row.startedAt?.toISOString() ?? null,
+    finishedAt: row.finishedAt?.toISOString() ?? null,
+    deadlineAt: row.deadlineAt?.toISOString() ?? null,
+    updatedAt: row.updatedAt.toISOString(),
+  }
+}

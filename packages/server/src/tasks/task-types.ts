@@ -1,0 +1,40 @@
+import { z } from 'zod'
+
+/** A kind of generation that users may ask for. */
+export interface TaskType {
+  /** Name of the provider that does it. */
+  provider: string
+  /** What `params` must look like. */
+  params: z.ZodType<Record<string, unknown>>
+  /** How long it may run, from acceptance. @default 10 min for `image`, 30 min otherwise (F6) */
+  deadlineMs: number
+  /** How long it usually takes: the estimate shown to users. */
+  expectedMs: number
+  /** How often to poll while somebody watches. The provider's own minimum still holds. */
+  watchedPollMs: number
+}
+
+export type TaskTypes = Record<string, TaskType>
+
+const MINUTE = 60_000
+const prompt = z.string().trim().min(1).max(4000)
+const model = z.string().min(1).max(100).optional()
+const aspectRatio = z.enum(['1:1', '16:9', '9:16', '4:3', '3:4']).optional()
+
+/** `image` and `video`, each with a prompt. Anything else in `params` is handed to the provider as it is. */
+export const defaultTaskTypes: TaskTypes = {
+  image: {
+    provider: 'kie',
+    params: z.looseObject({ prompt, model, aspect_ratio: aspectRatio }),
+    deadlineMs: 10 * MINUTE,
+    expectedMs: 10_000,
+    watchedPollMs: 2_000,
+  },
+  video: {
+    provider: 'kie',
+    params: z.looseObject({ prompt, model, aspect_ratio: aspectRatio }),
+    deadlineMs: 30 * MINUTE,
+    expectedMs: 30_000,
+    watchedPollMs: 5_000,
+  },
+}

@@ -1,0 +1,2 @@
+drop table if exists holdfast.messages;
+drop table if exists holdfast.conversations;

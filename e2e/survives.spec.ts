@@ -1,0 +1,99 @@
+import { apiOf } from './support/api.ts'
+import { expect, test } from './support/fixtures.ts'
+
+test('F2: reloaded half-way without a network, the card is there; with it, the task goes on', async ({
+  openStudio,
+}) => {
+  const studio = await openStudio()
+  const prompt = 'a harbour in the rain'
+  await studio.generate(prompt)
+  await expect(studio.progress(prompt)).toBeVisible()
+
+  await studio.page.route('**/v1/**', (route) => route.abort('connectionfailed'))
+  await studio.page.reload()
+  await expect(studio.card(prompt)).toBeVisible()
+  await expect(studio.card(prompt)).toHaveAttribute('data-stale', 'true')
+
+  await studio.page.unroute('**/v1/**')
+  await studio.expectPicture(prompt)
+})
+
+test('F7: another device gets a placeholder, then the result, and there is one message', async ({
+  browser,
+  holdfast,
+  openStudio,
+  person,
+}) => {
+  const first = await openStudio()
+  const prompt = 'a bridge over a fjord'
+  await first.generate(prompt)
+
+  const second = await openStudio({ context: await browser.newContext() })
+  await expect(second.progress(prompt)).toBeVisible()
+  await expect(second.card(prompt)).toHaveAttribute('data-origin', 'other-device')
+
+  await first.expectPicture(prompt)
+  await second.expectPicture(prompt)
+  expect(await (await apiOf(holdfast, person)).messages()).toHaveLength(1)
+})
+
+test('F3: logged out and in again, the unfinished task is restored', async ({ openStudio, person }) => {
+  const studio = await openStudio()
+  const prompt = 'a garden behind a wall'
+  await studio.generate(prompt)
+  await studio.logOut()
+  await expect(studio.card(prompt)).toHaveCount(0)
+  await studio.signIn(person)
+  await expect(studio.card(prompt)).toBeVisible()
+  await studio.expectPicture(prompt)
+})
+
+test('a crashed tab loses nothing', async ({ context, openStudio }) => {
+  const studio = await openStudio()
+  const prompt = 'a kite above the dunes'
+  await studio.generate(prompt)
+  const session = await context.newCDPSession(studio.page)
+  // The command is never answered: the page is gone.
+  session.send('Page.crash').catch(() => {})
+  await studio.page.waitForEvent('crash')
+
+  const again = await openStudio()
+  await again.expectPicture(prompt)
+})
+
+test('F4: finished with nobody online, the result and its unread mark are there', async ({
+  holdfast,
+  openStudio,
+  person,
+}) => {
+  const studio = await openStudio()
+  const prompt = 'a field of lavender'
+  await studio.generate(prompt)
+  await studio.page.close()
+  const api = await apiOf(holdfast, person)
+  await expect.poll(async () => (await api.tasks())[0]?.status, { timeout: 55_000 }).toBe('completed')
+
+  const { conversations } = await (await api.get('/v1/conversations')).json()
+  expect(conversations[0].unread).toBe(1)
+  const later = await openStudio()
+  await later.expectPicture(prompt)
+})
+
+test('S2: another person sees nothing and gets 404 by id', async ({
+  browser,
+  holdfast,
+  openStudio,
+  person,
+}) => {
+  const studio = await openStudio()
+  const prompt = 'a secret garden'
+  await studio.generate(prompt)
+  const id = await studio.taskId(prompt)
+
+  const stranger = await openStudio({ context: await browser.newContext(), as: `Not ${person}` })
+  await expect(stranger.page.getByRole('textbox', { name: 'Prompt' })).toBeVisible()
+  await expect(stranger.page.getByRole('article')).toHaveCount(0)
+  const api = await apiOf(holdfast, `Not ${person}`)
+  expect((await api.get(`/v1/tasks/${id}`)).status).toBe(404)
+  expect(await api.tasks()).toEqual([])
+})

@@ -1,0 +1,34 @@
+import type { ProblemCode } from '@holdfast/shared'
+
+interface Details {
+  status?: number | null
+  traceId?: string | null
+  /** What the server asked us to wait before the next try. */
+  retryAfterMs?: number
+  cause?: unknown
+}
+
+/** Everything this package rejects with. Branch on `code`; show `message`. */
+export class HoldfastError extends Error {
+  override readonly name = 'HoldfastError'
+  /** A code of the server, `NETWORK` when no answer came, `SIGNED_OUT` when there is no user (any more). */
+  readonly code: ProblemCode | 'NETWORK' | 'SIGNED_OUT'
+  /** The HTTP status, or null when there was no answer. */
+  readonly status: number | null
+  /** Quote it when asking the operator: the server's log lines carry the same id. */
+  readonly traceId: string | null
+  /** @internal */
+  readonly retryAfterMs: number
+
+  constructor(code: HoldfastError['code'], message: string, details: Details = {}) {
+    super(message, { cause: details.cause })
+    this.code = code
+    this.status = details.status ?? null
+    this.traceId = details.traceId ?? null
+    this.retryAfterMs = details.retryAfterMs ?? 0
+  }
+}
+
+export function signedOut(): HoldfastError {
+  return new HoldfastError('SIGNED_OUT', 'Nobody is signed in. Call setUser() first.')
+}

@@ -1,0 +1,109 @@
+import { isTerminal } from '@holdfast/shared'
+import { del, get, set } from 'idb-keyval'
+import type { Clock } from './clock.ts'
+import { openIdbStore } from './idb-store.ts'
+import type { TaskMap, TrackedTask } from './merge-tasks.ts'
+
+/** Raise it when the stored shape changes: an older copy is discarded, the server has the truth. */
+const SCHEMA = 1
+/** Progress may change many times a second; one write for all of it. */
+const WRITE_AFTER_MS = 250
+/** What the server's first answer covers as well. */
+const KEEP_ENDED_MS = 24 * 60 * 60 * 1_000
+const KEEP_ENDED = 100
+
+/** One user's tasks, kept in this browser so that the next visit can paint before the network answers. */
+export interface LocalCopy {
+  /** Null: there is none, or it cannot be used. */
+  read(): Promise<TrackedTask[] | null>
+  /** Written a moment later. */
+  save(tasks: TaskMap): void
+  /** Writes at once what waits to be written. */
+  flush(): Promise<void>
+  purge(): Promise<void>
+}
+
+export interface LocalCopyOptions {
+  indexedDB: IDBFactory | null
+  /** One database per app … */
+  database: string
+  /** … with one record per user: deleting the record leaves nothing behind, not even a name. */
+  userId: string
+  clock: Clock
+  /** Told after every use whether the copy can be relied on. */
+  onHealth(storage: 'durable' | 'memory'): void
+}
+
+interface StoredCopy {
+  schema: typeof SCHEMA
+  tasks: TrackedTask[]
+}
+
+export function createLocalCopy(options: LocalCopyOptions): LocalCopy {
+  const { indexedDB, database, userId, clock, onHealth } = options
+  if (!indexedDB) {
+    onHealth('memory')
+    return { read: async () => null, save() {}, flush: async () => {}, purge: async () => {} }
+  }
+  const store = openIdbStore(indexedDB, database, 'tasks')
+  let waiting: TaskMap | undefined
+  let callOff: (() => void) | undefined
+
+  /** No failure of storage may reach the app: private mode, a full disk and a broken database all mean "memory". */
+  async function attempt<T>(use: () => Promise<T>): Promise<T | null> {
+    try {
+      const value = await use()
+      onHealth('durable')
+      return value
+    } catch {
+      onHealth('memory')
+      return null
+    }
+  }
+
+  function drop() {
+    callOff?.()
+    callOff = undefined
+    waiting = undefined
+  }
+
+  async function flush() {
+    if (!waiting) return
+    const copy: StoredCopy = { schema: SCHEMA, tasks: worthKeeping(waiting, clock.now()) }
+    drop()
+    await attempt(() => set(userId, copy, store))
+  }
+
+  return {
+    async read() {
+      const copy: unknown = await attempt(() => get(userId, store))
+      return isStoredCopy(copy) ? copy.tasks : null
+    },
+    save(tasks) {
+      waiting = tasks
+      callOff ??= clock.after(WRITE_AFTER_MS, () => void flush())
+    },
+    flush,
+    async purge() {
+      drop()
+      await attempt(() => del(userId, store))
+    },
+  }
+}
+
+function isStoredCopy(copy: unknown): copy is StoredCopy {
+  if (typeof copy !== 'object' || copy === null) return false
+  const { schema, tasks } = copy as Partial<StoredCopy>
+  return schema === SCHEMA && Array.isArray(tasks) && tasks.every((task) => typeof task?.id === 'string')
+}
+
+/** Only what the next visit paints: unfinished tasks, and those that ended lately. */
+function worthKeeping(tasks: TaskMap, now: number): TrackedTask[] {
+  const all = Object.values(tasks)
+  const endedAt = (task: TrackedTask) => Date.parse(task.finishedAt ?? task.updatedAt)
+  const ended = all
+    .filter((task) => isTerminal(task.status) && now - endedAt(task) < KEEP_ENDED_MS)
+    .sort((a, b) => endedAt(b) - endedAt(a))
+    .slice(0, KEEP_ENDED)
+  return [...all.filter((task) => !isTerminal(task.status)), ...ended]
+}

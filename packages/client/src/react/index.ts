@@ -1,0 +1,5 @@
+export { HoldfastProvider, type HoldfastProviderProps, useHoldfast } from './holdfast-provider.ts'
+export { useConnection } from './use-connection.ts'
+export { type RestoredTasks, useRestoredTasks } from './use-restored-tasks.ts'
+export { type SubmitTask, useSubmitTask } from './use-submit-task.ts'
+export { useTask } from './use-task.ts'

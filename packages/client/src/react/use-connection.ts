@@ -1,0 +1,12 @@
+import { useMemo } from 'react'
+import type { ClientState } from '../task-store.ts'
+import { useClientState } from './use-client-state.ts'
+
+/** How this tab is doing. */
+export function useConnection(): Pick<ClientState, 'connection' | 'role' | 'storage' | 'tabId'> {
+  const connection = useClientState((state) => state.connection)
+  const role = useClientState((state) => state.role)
+  const storage = useClientState((state) => state.storage)
+  const tabId = useClientState((state) => state.tabId)
+  return useMemo(() => ({ connection, role, storage, tabId }), [connection, role, storage, tabId])
+}

@@ -1,0 +1,7 @@
+import type { TrackedTask } from '../merge-tasks.ts'
+import { useClientState } from './use-client-state.ts'
+
+/** One task; re-renders for that task only. Undefined while it is not known here. */
+export function useTask(id: string | null | undefined): TrackedTask | undefined {
+  return useClientState(({ tasks }) => (id ? tasks[id] : undefined))
+}

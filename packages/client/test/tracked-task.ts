@@ -1,0 +1,33 @@
+import type { TrackedTask } from '../src/index.ts'
+
+/** A task with every field set, where only some matter. */
+export function trackedTask(given: Partial<TrackedTask> = {}): TrackedTask {
+  return {
+    id: 'task-1',
+    type: 'image',
+    provider: 'kie',
+    status: 'pending',
+    progress: null,
+    params: {},
+    result: null,
+    failure: null,
+    conversationId: null,
+    placeholderId: null,
+    messageId: null,
+    parentId: null,
+    retryOf: null,
+    estimatedAt: null,
+    lane: 'free_default',
+    priority: 5,
+    metadata: {},
+    version: 1,
+    createdAt: '2026-01-01T00:00:00.000Z',
+    startedAt: null,
+    finishedAt: null,
+    deadlineAt: null,
+    updatedAt: '2026-01-01T00:00:00.000Z',
+    origin: 'this-tab',
+    stale: false,
+    ...given,
+  }
+}

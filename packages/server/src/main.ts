@@ -39,7 +39,10 @@ async function main(args: string[]): Promise<void> {
   // Each command loads only what it needs: `migrate` no web server, `serve` no embedded database.
   switch (name) {
     case 'dev':
-      return (await import('./cli/run-dev.ts')).runDev(config, { fresh: values.fresh })
+      return (await import('./cli/run-dev.ts')).runDev(config, {
+        fresh: values.fresh,
+        speed: number('--speed', values.speed ?? '1'),
+      })
     case 'serve':
       return (await import('./cli/run-serve.ts')).runServe(config, { migrate: values.migrate })
     case 'migrate':

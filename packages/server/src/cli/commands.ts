@@ -9,7 +9,7 @@ export interface CommandHelp {
 export const COMMANDS = {
   dev: {
     summary: 'run everything on this machine: database, provider simulator, API and the studio',
-    text: `holdfast dev [--port 8787] [--simulator-port 8788] [--data-dir .holdfast] [--fresh]
+    text: `holdfast dev [--port 8787] [--simulator-port 8788] [--data-dir .holdfast] [--fresh] [--speed 1]
 
   Starts an embedded PostgreSQL, a simulator of KIE's API and the server, and serves the studio at /.
   With KIE_API_KEY the real KIE is used instead of the simulator; with DATABASE_URL your own PostgreSQL
@@ -18,7 +18,8 @@ export const COMMANDS = {
   --port             where the API and the studio listen
   --simulator-port   where the simulator listens
   --data-dir         where the database and the simulator keep their data
-  --fresh            forget what earlier runs left there`,
+  --fresh            forget what earlier runs left there
+  --speed            2 makes the simulator twice as fast`,
   },
   serve: {
     summary: 'run the API and the poller against your PostgreSQL',

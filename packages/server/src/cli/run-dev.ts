@@ -21,7 +21,7 @@ const SIMULATOR_KEY = 'simulated-key'
 const SIMULATED_FILE_TTL_MS = 14 * 24 * 60 * 60_000
 
 /** Everything on one machine, put up in the order in which the parts need each other and taken down in reverse. */
-export async function runDev(config: Config, options: { fresh: boolean }): Promise<void> {
+export async function runDev(config: Config, options: { fresh: boolean; speed: number }): Promise<void> {
   if (config.production)
     throw new Error('"holdfast dev" is not for production (NODE_ENV=production). Use "holdfast serve".')
   const say = (line: string) => console.info(line)
@@ -36,7 +36,7 @@ export async function runDev(config: Config, options: { fresh: boolean }): Promi
 
     const database = await openDatabase(config, options.fresh, say)
     undo.push(database.stop)
-    const kie = await openKie(config, options.fresh)
+    const kie = await openKie(config, options)
     undo.push(kie.stop)
 
     const devLogin = config.databaseUrl === null ? createDevLogin(await readSecret(config.dataDir)) : null
@@ -117,7 +117,7 @@ async function takeSchemaDown(url: string): Promise<void> {
   }
 }
 
-async function openKie(config: Config, fresh: boolean) {
+async function openKie(config: Config, { fresh, speed }: { fresh: boolean; speed: number }) {
   const { models } = config.kie
   if (config.kie.apiKey) {
     const baseUrl = config.kie.baseUrl ?? 'https://api.kie.ai'
@@ -134,6 +134,7 @@ async function openKie(config: Config, fresh: boolean) {
     port: config.simulatorPort,
     apiKey: SIMULATOR_KEY,
     stateFile,
+    speed,
     fileTtlMs: SIMULATED_FILE_TTL_MS,
   })
   return {

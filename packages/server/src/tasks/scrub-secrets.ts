@@ -1,42 +1,43 @@
 /**
- * Names under which people put secrets into request parameters (F15). Compared without case, dashes and
- * underscores, so `apiKey`, `api_key` and `API-KEY` are one.
+ * Names under which people put secrets into request parameters (F15). Compared without case and separators, so
+ * `apiKey`, `api_key` and `API-KEY` are one. These must be the whole name: `style_token` is no secret.
  */
 const SECRET_NAMES = new Set([
+  'auth',
+  'bearer',
+  'cookie',
+  'credential',
+  'idtoken',
+  'jwt',
+  'pwd',
+  'setcookie',
+  'token',
+])
+
+/** These also with something before them: `openai_api_key`, `db_password`. */
+const SECRET_ENDINGS = [
   'accesskey',
   'accesskeyid',
   'accesstoken',
   'apikey',
-  'apisecret',
   'apitoken',
-  'auth',
   'authorization',
   'authtoken',
-  'bearer',
   'bearertoken',
-  'clientsecret',
-  'cookie',
-  'credential',
   'credentials',
-  'idtoken',
-  'jwt',
-  'password',
   'passphrase',
   'passwd',
+  'password',
   'privatekey',
-  'pwd',
   'refreshtoken',
   'secret',
-  'secretaccesskey',
   'secretkey',
   'sessiontoken',
-  'setcookie',
-  'token',
-  'xapikey',
-])
+]
 
 function isSecretName(name: string): boolean {
-  return SECRET_NAMES.has(name.toLowerCase().replace(/[-_\s]/g, ''))
+  const plain = name.toLowerCase().replace(/[-_.\s]/g, '')
+  return SECRET_NAMES.has(plain) || SECRET_ENDINGS.some((ending) => plain.endsWith(ending))
 }
 
 /** A deep copy without the entries whose names say that they are secrets. They are never stored, logged or sent on. */

@@ -39,14 +39,12 @@ export async function listMessages(
     order by m.id
     limit ${limit + 1}
   `
-  const messages = rows
-    .slice(0, limit)
-    .map(
-      (row): Message => ({
-        ...row,
-        outputs: row.outputs.map(toOutput),
-        createdAt: row.createdAt.toISOString(),
-      }),
-    )
+  const messages = rows.slice(0, limit).map(
+    (row): Message => ({
+      ...row,
+      outputs: row.outputs.map(toOutput),
+      createdAt: row.createdAt.toISOString(),
+    }),
+  )
   return { messages, nextCursor: rows.length > limit ? (messages.at(-1)?.id ?? null) : null }
 }

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chooseKills, recordHits } from '../../bench/crash/choose-cases.ts'
+import { type CrashLab, openCrashLab } from '../../bench/crash/crash-lab.ts'
+import type { Moment } from '../../bench/crash/orders.ts'
+import { type CaseReport, type CrashCase, findPoint, runCase } from '../../bench/crash/run-case.ts'
+import { runInLanes } from '../../bench/crash/run-in-lanes.ts'
+import { REPLY_UNDER_WAY, SCENARIOS, type Scenario } from '../../bench/crash/scenarios.ts'
+
+/** The whole proof, every await of the paths, is `npm run proof -- crash`; this is its most dangerous handful. */
+interface Dangerous {
+  title: string
+  file: string
+  /** What is written on the line of the await. */
+  text: string
+  moment: Moment
+  hit?: number
+  outcome: 'completed' | 'SUBMIT_UNKNOWN'
+  creates: number
+}
+
+const DANGEROUS: Dangerous[] = [
+  {
+    title: 'inside the transaction that makes the task',
+    file: 'tasks/create-task.ts',
+    text: 'const taken = await tx',
+    moment: 'after',
+    outcome: 'completed',
+    creates: 1,
+  },
+  {
+    title: 'when the task is committed and the client not yet answered',
+    file: 'tasks/create-task.ts',
+    text: 'const taskId = await transaction',
+    moment: 'after',
+    outcome: 'completed',
+    creates: 1,
+  },
+  {
+    title: 'with the submit claimed',
+    file: 'engine/run-submit.ts',
+    text: '(await markSending(',
+    moment: 'before',
+    outcome: 'completed',
+    creates: 1,
+  },
+  {
+    title: 'inside the transaction that marks it as being sent',
+    file: 'tasks/mark-sending.ts',
+    text: 'const marked = await tx',
+    moment: 'after',
+    outcome: 'completed',
+    creates: 1,
+  },
+  {
+    title: 'between the mark and the create',
+    file: 'engine/run-submit.ts',
+    text: '(await markSending(',
+    moment: 'after',
+    outcome: 'SUBMIT_UNKNOWN',
+    creates: 0,
+  },
+  {
+    title: 'with the reply to the create read and not yet written down',
+    file: 'engine/run-submit.ts',
+    text: 'await provider.create(',
+    moment: 'after',
+    outcome: 'SUBMIT_UNKNOWN',
+    creates: 1,
+  },
+  {
+    title: 'inside the transaction that writes the external id down',
+    file: 'tasks/accept-task.ts',
+    text: 'await tx`delete from holdfast.work',
+    moment: 'after',
+    outcome: 'SUBMIT_UNKNOWN',
+    creates: 1,
+  },
+  {
+    title: 'when the external id has been committed',
+    file: 'database/transaction.ts',
+    text: 'await sql.begin(work)',
+    moment: 'after',
+    hit: 3,
+    outcome: 'completed',
+    creates: 1,
+  },
+  {
+    title: 'with the answer to a poll in hand',
+    file: 'engine/run-poll.ts',
+    text: 'await provider.query(',
+    moment: 'after',
+    outcome: 'completed',
+    creates: 1,
+  },
+  {
+    title: 'inside the settling transaction, with the message written',
+    file: 'tasks/settle-task.ts',
+    text: 'await writeMessage(',
+    moment: 'after',
+    outcome: 'completed',
+    creates: 1,
+  },
+  {
+    title: 'when the end has been committed and nobody was told',
+    file: 'engine/run-poll.ts',
+    text: 'const result = await settleTask(',
+    moment: 'after',
+    outcome: 'completed',
+    creates: 1,
+  },
+]
+
+const [completes] = SCENARIOS as [Scenario]
+const LANES = 3
+const DRAWN = 4
+const SEED = 20261116
+
+let lab: CrashLab
+let reports: Map<string, CaseReport>
+
+beforeAll(async () => {
+  lab = await openCrashLab()
+  const cases = new Map<string, CrashCase>(
+    DANGEROUS.map(({ title, file, text, moment, hit = 1 }) => [
+      title,
+      { scenario: completes, kill: { point: findPoint(lab.points, file, text), moment, hit } },
+    ]),
+  )
+  cases.set(REPLY_UNDER_WAY.name, { scenario: REPLY_UNDER_WAY, killOnCreate: true })
+  const kills = chooseKills(completes, await recordHits(lab, completes))
+  const random = seeded(SEED)
+  for (let index = 0; index < DRAWN; index++) {
+    const kill = kills[Math.floor(random() * kills.length)]
+    cases.set(`drawn ${index}`, { scenario: completes, kill })
+  }
+  const jobs = [...cases]
+  reports = new Map(
+    await runInLanes(jobs, LANES, async ([title, crash]) => [title, await runCase(lab, crash)]),
+  )
+}, 240_000)
+
+afterAll(() => lab?.close(), 60_000)
+
+describe('a server killed with SIGKILL and started again (F8, F10, F11)', () => {
+  it.each(DANGEROUS)('$title: $outcome', ({ title, outcome, creates }) => {
+    expectReport(title, { violations: [], died: true, outcome, creates })
+  })
+
+  it('while the reply to the create is under way: one create, SUBMIT_UNKNOWN', () => {
+    expectReport(REPLY_UNDER_WAY.name, { violations: [], died: true, outcome: 'SUBMIT_UNKNOWN', creates: 1 })
+  })
+
+  it('at awaits drawn by lot: no task lost, at most one create, one message', () => {
+    for (let index = 0; index < DRAWN; index++) expectReport(`drawn ${index}`, { violations: [] })
+  })
+})
+
+function expectReport(title: string, wanted: Partial<CaseReport>): void {
+  const report = reports.get(title)
+  expect(report, report?.said).toMatchObject(wanted)
+}
+
+/** The same numbers in [0, 1) every time (a linear congruential generator; nothing here needs a better one). */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32
+    return state / 2 ** 32
+  }
+}

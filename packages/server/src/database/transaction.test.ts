@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
+import { transaction } from './transaction.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+  await database.sql`create table public.pair (id int primary key, n int not null default 0)`
+  await database.sql`insert into public.pair values (1), (2)`
+})
+afterAll(() => database.drop())
+
+describe('transaction', () => {
+  it('tries again when PostgreSQL chose it as the victim of a deadlock', async () => {
+    const { sql } = database
+    await sql`alter database ${sql(new URL(database.url).pathname.slice(1))} set deadlock_timeout = '10ms'`
+    let begun = 0
+    let bothHoldOne = () => {}
+    const meeting = new Promise<void>((resolve) => {
+      bothHoldOne = resolve
+    })
+    let runs = 0
+    const cross = (first: number, second: number) =>
+      transaction(sql, async (tx) => {
+        runs += 1
+        await tx`update public.pair set n = n + 1 where id = ${first}`
+        begun += 1
+        if (begun === 2) bothHoldOne()
+        await meeting
+        await tx`update public.pair set n = n + 1 where id = ${second}`
+      })
+    await Promise.all([cross(1, 2), cross(2, 1)])
+    expect(runs).toBe(3)
+    expect(await sql`select n from public.pair order by id`).toMatchObject([{ n: 2 }, { n: 2 }])
+  })
+
+  it('does not try again what failed for another reason', async () => {
+    let runs = 0
+    await expect(
+      transaction(database.sql, async (tx) => {
+        runs += 1
+        await tx`select 1 / 0`
+      }),
+    ).rejects.toMatchObject({ code: '22012' })
+    expect(runs).toBe(1)
+  })
+
+  it('gives up in the end', async () => {
+    let runs = 0
+    await expect(
+      transaction(database.sql, async () => {
+        runs += 1
+        throw Object.assign(new Error('deadlock'), { code: '40P01' })
+      }),
+    ).rejects.toThrow('deadlock')
+    expect(runs).toBe(5)
+  })
+})

@@ -1,0 +1,114 @@
+import type { Dispatcher } from 'undici'
+import { createHttpCall, openPool } from '../http-call.ts'
+import type { CreateOutcome, Provider, ProviderLimits, QueryOutcome } from '../provider.ts'
+import { readCreateReply } from './read-create-reply.ts'
+import { readQueryReply } from './read-query-reply.ts'
+
+export interface KieOptions {
+  apiKey: string
+  /** @default 'https://api.kie.ai' */
+  baseUrl?: string
+  /** Task type → KIE model, such as `{ image: 'google/nano-banana' }`. `params.model` takes precedence. */
+  models: Record<string, string>
+  limits?: Partial<ProviderLimits>
+  /** Stands in for the connections to `baseUrl`. Whoever passes it closes it. */
+  pool?: Dispatcher
+  now?: () => number
+}
+
+const LIMITS: ProviderLimits = { callTimeoutMs: 10_000, minPollMs: 3_000, notFoundGraceMs: 60_000 }
+
+/** The rate window lets 20 creates through per 10 s, so that more connections would only queue at the vendor. */
+const CREATE_CONNECTIONS = 20
+const QUERY_CONNECTIONS = 50
+
+/**
+ * KIE's jobs API. It has no cancel and no list, so an ambiguous create stays ambiguous.
+ *
+ *     const kie = createKie({ apiKey, models: { image: 'google/nano-banana', video: 'sora-2-text-to-video' } })
+ */
+export function createKie(options: KieOptions): Provider {
+  const { apiKey, models, now = Date.now } = options
+  // Checked here because the HTTP layer would refuse every single call instead, and must not say why.
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new Error('The KIE API key is empty or has characters that no header can carry. Copy it anew.')
+  }
+  const base = URL.parse(options.baseUrl ?? 'https://api.kie.ai')
+  if (!base || !/^https?:$/.test(base.protocol)) {
+    throw new Error('The base URL of KIE is not an http(s) URL. Set it like https://api.kie.ai')
+  }
+  const limits = { ...LIMITS, ...options.limits }
+  const prefix = base.pathname.replace(/\/+$/, '')
+  const pools: { create: Dispatcher; query: Dispatcher } = options.pool
+    ? { create: options.pool, query: options.pool }
+    : {
+        create: openPool(base.origin, { reuse: false, connections: CREATE_CONNECTIONS }),
+        query: openPool(base.origin, { reuse: true, connections: QUERY_CONNECTIONS }),
+      }
+  const sendCreate = createHttpCall({ dispatcher: pools.create })
+  const sendQuery = createHttpCall({ dispatcher: pools.query })
+  let closing: Promise<unknown> | undefined
+
+  const headers = {
+    authorization: `Bearer ${apiKey}`,
+    'content-type': 'application/json',
+    accept: 'application/json',
+    // Requests without one are turned away with 403 before they reach the API.
+    'user-agent': 'Mozilla/5.0 (compatible; holdfast)',
+  }
+
+  /** Vendors like to echo the key they refuse. */
+  const withoutKey = <T extends CreateOutcome | QueryOutcome>(outcome: T): T =>
+    'message' in outcome && outcome.message.includes(apiKey)
+      ? { ...outcome, message: outcome.message.replaceAll(apiKey, '[key]') }
+      : outcome
+
+  return {
+    name: 'kie',
+    limits,
+
+    async create({ type, params }, signal) {
+      const { model: chosen, ...input } = params
+      const model = typeof chosen === 'string' && chosen !== '' ? chosen : models[type]
+      if (!model) {
+        return {
+          kind: 'refused',
+          code: 'SUBMIT_REFUSED',
+          message: `There is no model for “${type}”. Choose another type, or name one in the parameters.`,
+          retryable: false,
+        }
+      }
+      const reply = await sendCreate({
+        method: 'POST',
+        path: `${prefix}/api/v1/jobs/createTask`,
+        headers,
+        body: JSON.stringify({ model, input }),
+        timeoutMs: limits.callTimeoutMs,
+        signal,
+      })
+      if (reply.kind === 'not-sent') {
+        return { kind: 'not-accepted', reason: reply.reason, retryAfterMs: null }
+      }
+      if (reply.kind === 'cut') return { kind: 'unknown', reason: reply.reason }
+      return withoutKey(readCreateReply(reply, now()))
+    },
+
+    async query(externalId, signal) {
+      const reply = await sendQuery({
+        method: 'GET',
+        path: `${prefix}/api/v1/jobs/recordInfo?${new URLSearchParams({ taskId: externalId })}`,
+        headers,
+        timeoutMs: limits.callTimeoutMs,
+        signal,
+      })
+      if (reply.kind !== 'reply') return { kind: 'inconclusive', reason: reply.reason, retryAfterMs: null }
+      return withoutKey(readQueryReply(reply, externalId, now()))
+    },
+
+    async close() {
+      if (options.pool) return
+      closing ??= Promise.all([pools.create.close(), pools.query.close()])
+      await closing
+    },
+  }
+}

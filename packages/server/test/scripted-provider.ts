@@ -1,0 +1,61 @@
+import type {
+  CreateOutcome,
+  CreateRequest,
+  Provider,
+  ProviderLimits,
+  QueryOutcome,
+} from '../src/providers/provider.ts'
+
+export interface Script {
+  name?: string
+  limits?: Partial<ProviderLimits>
+  create?(request: CreateRequest, nth: number): CreateOutcome | Promise<CreateOutcome>
+  query?(externalId: string, nth: number): QueryOutcome | Promise<QueryOutcome>
+  /** Without it the provider cannot cancel. */
+  cancel?(externalId: string, nth: number): boolean | Promise<boolean>
+}
+
+export interface ScriptedProvider extends Provider {
+  readonly creates: CreateRequest[]
+  readonly queries: string[]
+  readonly cancels: string[]
+}
+
+let made = 0
+
+/** A provider that says what the test wants, in no time, and remembers what it was asked. */
+export function createScriptedProvider(script: Script = {}): ScriptedProvider {
+  const creates: CreateRequest[] = []
+  const queries: string[] = []
+  const cancels: string[] = []
+  made += 1
+  return {
+    name: script.name ?? `scripted-${made}`,
+    limits: { callTimeoutMs: 1_000, minPollMs: 1, notFoundGraceMs: 60_000, ...script.limits },
+    creates,
+    queries,
+    cancels,
+    async create(request) {
+      creates.push(request)
+      return (
+        (await script.create?.(request, creates.length)) ?? {
+          kind: 'accepted',
+          externalId: `external-${request.taskId}`,
+        }
+      )
+    },
+    async query(externalId) {
+      queries.push(externalId)
+      return (await script.query?.(externalId, queries.length)) ?? { kind: 'running', progress: null }
+    },
+    ...(script.cancel
+      ? {
+          cancel: async (externalId: string) => {
+            cancels.push(externalId)
+            return (await script.cancel?.(externalId, cancels.length)) ?? true
+          },
+        }
+      : {}),
+    close: async () => {},
+  }
+}

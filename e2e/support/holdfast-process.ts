@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,6 +33,8 @@ export interface HoldfastProcess {
 /** `holdfast dev` as its users run it: a process of its own, with an embedded database and a simulated provider. */
 export async function startHoldfast(): Promise<HoldfastProcess> {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-e2e-'))
+  // As root, PostgreSQL runs as another user, who must be able to enter.
+  await chmod(dataDir, 0o755)
   const port = await freePort()
   const simulatorPort = await freePort()
   const url = `http://localhost:${port}`

@@ -1,0 +1,62 @@
+/** `npm test`: every test, with a real PostgreSQL and a real Chromium. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { commandFile, ensureInstalled, ensureStudioBuilt, root, runNode } from './bootstrap.mjs'
+import { ensureChromium } from './find-chromium.mjs'
+
+const HELP = `npm test                 all tests: units, server on a real PostgreSQL, studio in a real Chromium
+npm test -- PATTERN …    only those unit and server tests whose file path contains PATTERN; no browser
+
+A browser other than the system's: CHROMIUM_PATH=/path/to/chromium npm test`
+
+const patterns = process.argv.slice(2)
+if (patterns.some((argument) => ['--help', '-h'].includes(argument))) {
+  console.log(HELP)
+  process.exit(0)
+}
+
+const e2eConfig = join(root, 'e2e', 'playwright.config.ts')
+const inBrowser = patterns.length === 0 && existsSync(e2eConfig)
+
+await ensureInstalled()
+const chromium = inBrowser ? await ensureChromium() : undefined
+
+const reports = mkdtempSync(join(tmpdir(), 'holdfast-reports-'))
+process.on('exit', () => rmSync(reports, { recursive: true, force: true }))
+
+/** A run that broke without a failed test, say in its setup, counts as one failure: it must never look green. */
+function tally(code, file, read) {
+  const { passed, failed } = existsSync(file)
+    ? read(JSON.parse(readFileSync(file, 'utf8')))
+    : { passed: 0, failed: 0 }
+  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed }
+}
+
+async function runVitest() {
+  const file = join(reports, 'vitest.json')
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
+  const { code } = await runNode([commandFile('vitest'), 'run', ...reporters, ...patterns])
+  return tally(code, file, (report) => ({ passed: report.numPassedTests, failed: report.numFailedTests }))
+}
+
+async function runPlaywright() {
+  await ensureStudioBuilt()
+  const file = join(reports, 'playwright.json')
+  const env = { CHROMIUM_PATH: chromium, PLAYWRIGHT_JSON_OUTPUT_NAME: file }
+  const args = ['test', `--config=${e2eConfig}`, '--reporter=list,json']
+  const { code } = await runNode([commandFile('@playwright/test', root, 'playwright'), ...args], { env })
+  return tally(code, file, ({ stats }) => ({
+    passed: stats.expected + stats.flaky,
+    failed: stats.unexpected,
+  }))
+}
+
+const results = [await runVitest()]
+if (inBrowser) results.push(await runPlaywright())
+else if (patterns.length > 0)
+  console.log('\nThe browser tests were left out: a pattern selects among the others.')
+
+const sum = (key) => results.reduce((total, result) => total + result[key], 0)
+console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`)
+process.exit(sum('failed') === 0 ? 0 : 1)

@@ -22,6 +22,13 @@ export default defineConfig({
       {
         ...inNode,
         test: {
+          name: 'studio',
+          include: ['examples/studio/src/**/*.test.ts'],
+        },
+      },
+      {
+        ...inNode,
+        test: {
           name: 'client',
           include: ['packages/client/src/**/*.test.{ts,tsx}'],
         },
@@ -34,6 +41,15 @@ export default defineConfig({
           globalSetup: ['packages/server/test/postgres-for-tests.ts'],
           testTimeout: 20_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        ...inNode,
+        test: {
+          name: 'crash',
+          include: ['e2e/crash/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
     ],

@@ -1,0 +1,33 @@
+import type { TrackedTask } from '@holdfast/client'
+
+/** A task for tests: running in conversation `a`, started in this tab. */
+export function trackedTask(changes: Partial<TrackedTask>): TrackedTask {
+  return {
+    id: 't',
+    type: 'image',
+    provider: 'kie',
+    status: 'running',
+    progress: null,
+    params: { prompt: 'A lighthouse' },
+    result: null,
+    failure: null,
+    conversationId: 'a',
+    placeholderId: null,
+    messageId: null,
+    parentId: null,
+    retryOf: null,
+    estimatedAt: null,
+    lane: 'free_default',
+    priority: 5,
+    metadata: {},
+    version: 1,
+    createdAt: '2026-05-12T12:00:01.000Z',
+    startedAt: null,
+    finishedAt: null,
+    deadlineAt: null,
+    updatedAt: '2026-05-12T12:00:01.000Z',
+    origin: 'this-tab',
+    stale: false,
+    ...changes,
+  }
+}

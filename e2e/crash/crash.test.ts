@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chooseKills, recordHits } from '../../bench/crash/choose-cases.ts'
+import { chooseKills } from '../../bench/crash/choose-kills.ts'
 import { type CrashLab, openCrashLab } from '../../bench/crash/crash-lab.ts'
+import { findPoint } from '../../bench/crash/find-point.ts'
 import type { Moment } from '../../bench/crash/orders.ts'
-import { type CaseReport, type CrashCase, findPoint, runCase } from '../../bench/crash/run-case.ts'
+import { recordHits } from '../../bench/crash/record-hits.ts'
+import { type CaseReport, type CrashCase, runCase } from '../../bench/crash/run-case.ts'
 import { runInLanes } from '../../bench/crash/run-in-lanes.ts'
 import { REPLY_UNDER_WAY, SCENARIOS, type Scenario } from '../../bench/crash/scenarios.ts'
 

@@ -21,6 +21,8 @@ create table if not exists holdfast.tasks (
   priority smallint not null default 5,
   attempts smallint not null default 0,
   max_attempts smallint not null default 3,
+  -- Instead of what its type allows.
+  timeout_ms integer,
   poll_count integer not null default 0,
   last_polled_at timestamptz,
   credits_held bigint not null default 0,
@@ -57,6 +59,7 @@ create table if not exists holdfast.tasks (
   constraint finished_is_not_before_started check (finished_at >= coalesce(started_at, created_at)),
   constraint deadline_is_after_start check (deadline_at > coalesce(started_at, created_at)),
   constraint attempts_is_not_negative check (attempts >= 0 and max_attempts >= 1),
+  constraint timeout_is_positive check (timeout_ms > 0),
   constraint credits_held_is_not_negative check (credits_held >= 0),
   constraint a_task_does_not_repeat_itself check (retry_of <> id and parent_id <> id)
 );
@@ -66,6 +69,8 @@ create index if not exists tasks_active_of_a_user
 create index if not exists tasks_of_a_user on holdfast.tasks (user_id, id desc);
 create index if not exists tasks_changed_of_a_user on holdfast.tasks (user_id, changed_xid);
 create index if not exists tasks_of_a_conversation on holdfast.tasks (conversation_id, id);
+create index if not exists tasks_running_by_deadline on holdfast.tasks (deadline_at) where status = 'running';
+create index if not exists tasks_pending_by_age on holdfast.tasks (type, created_at) where status = 'pending';
 create index if not exists tasks_that_repeat_a_task on holdfast.tasks (retry_of) where retry_of is not null;
 create index if not exists tasks_below_a_task on holdfast.tasks (parent_id) where parent_id is not null;
 
@@ -136,7 +141,7 @@ create table if not exists holdfast.provider_jobs (
   -- The trace id of the request that asked for it, so that the log of every later step can be found by it.
   trace_id text,
   constraint external_id_comes_with_its_time check ((external_id is null) = (accepted_at is null)),
-  constraint external_id_is_unique_per_provider unique (provider, external_id)
+  constraint external_id_is_unique_per_provider unique (external_id, provider)
 );
 
 create or replace function holdfast.guard_external_id() returns trigger language plpgsql set search_path = '' as $$

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { LANES, type Lane } from '@holdfast/shared'
 import type { JwtAuthOptions } from './auth/jwt-authenticate.ts'
 
 /** What the environment says. Read once, here; nothing else looks at `process.env`. */
@@ -12,6 +13,10 @@ export interface Config {
   /** Null: no token can be checked yet. */
   auth: JwtAuthOptions | null
   kie: { apiKey: string | null; baseUrl: string | null; models: { image: string; video: string } }
+  lock: { kind: 'advisory' | 'redis' | 'none' | null; databaseUrl: string | null; redisUrl: string | null }
+  lanes: Lane[] | null
+  tasksPerMinute: number | null
+  metricsToken: string | null
   dataDir: string
   simulatorPort: number
   production: boolean
@@ -28,6 +33,15 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['SUPABASE_JWT_SECRET', 'check tokens by this HS256 secret'],
   ['JWKS_URL, JWT_SECRET', 'the same for any other issuer'],
   ['JWT_ISSUER, JWT_AUDIENCE', 'what iss and aud must be'],
+  [
+    'LOCK',
+    'which replica works: advisory (PostgreSQL), redis, or none for all at once (serve: advisory, or redis with REDIS_URL)',
+  ],
+  ['LOCK_DATABASE_URL', 'a direct connection for the advisory lock, where DATABASE_URL is a pooler'],
+  ['REDIS_URL', 'Redis for the lock'],
+  ['LANES', 'lanes that this process serves, separated by commas (all)'],
+  ['TASKS_PER_MINUTE', 'how many tasks a user may create in a minute (60)'],
+  ['METRICS_TOKEN', 'lets its bearer read /metrics from elsewhere than this machine'],
   ['KIE_API_KEY', 'your key at KIE; without it `dev` uses the simulator'],
   ['KIE_BASE_URL', 'another address of KIE (https://api.kie.ai)'],
   ['KIE_IMAGE_MODEL', 'model for images (google/nano-banana)'],
@@ -54,6 +68,14 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
         video: text(env.KIE_VIDEO_MODEL) ?? 'sora-2-text-to-video',
       },
     },
+    lock: {
+      kind: lockKind(env.LOCK),
+      databaseUrl: text(env.LOCK_DATABASE_URL),
+      redisUrl: text(env.REDIS_URL),
+    },
+    lanes: readLanes(env.LANES),
+    tasksPerMinute: positive('TASKS_PER_MINUTE', env.TASKS_PER_MINUTE),
+    metricsToken: text(env.METRICS_TOKEN),
     dataDir: resolve(text(env.HOLDFAST_DATA_DIR) ?? '.holdfast'),
     simulatorPort: port('SIMULATOR_PORT', env.SIMULATOR_PORT, 8788),
     production: env.NODE_ENV === 'production',
@@ -95,5 +117,30 @@ function port(name: string, value: string | undefined, otherwise: number): numbe
   if (!Number.isInteger(number) || number < 0 || number > 65_535) {
     throw new Error(`${name} is "${given}"; it must be a port number from 0 to 65535.`)
   }
+  return number
+}
+
+function lockKind(value: string | undefined): Config['lock']['kind'] {
+  const kind = text(value)
+  if (kind === null || kind === 'advisory' || kind === 'redis' || kind === 'none') return kind
+  throw new Error(`LOCK is "${kind}"; it must be advisory, redis or none.`)
+}
+
+function readLanes(value: string | undefined): Lane[] | null {
+  const names = text(value)
+    ?.split(',')
+    .map((name) => name.trim())
+  if (!names) return null
+  const known = names.filter((name): name is Lane => LANES.some((lane) => lane === name))
+  if (known.length < names.length) throw new Error(`LANES is "${value}"; the lanes are ${LANES.join(', ')}.`)
+  return known
+}
+
+function positive(name: string, value: string | undefined): number | null {
+  const given = text(value)
+  if (given === null) return null
+  const number = Number(given)
+  if (!Number.isInteger(number) || number < 1)
+    throw new Error(`${name} is "${given}"; it must be a whole number above 0.`)
   return number
 }

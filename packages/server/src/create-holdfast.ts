@@ -8,11 +8,21 @@ import { createMemoryBus } from './bus/memory-bus.ts'
 import { connect, type Sql } from './database/connect.ts'
 import { migrate } from './database/migrate.ts'
 import { createEngine, defaultEngineOptions, type EngineOptions } from './engine/engine.ts'
+import type { Lock } from './locks/lock.ts'
+import { createNoLock } from './locks/no-lock.ts'
 import { createLog } from './log.ts'
+import { createMetrics } from './metrics/metrics.ts'
 import type { Provider } from './providers/provider.ts'
 import { createApp } from './routes/app.ts'
-import { type AppEnv, defaultStreamOptions, type StreamOptions } from './routes/app-context.ts'
+import {
+  type AppEnv,
+  defaultStreamOptions,
+  type RouteTask,
+  type StreamOptions,
+} from './routes/app-context.ts'
 import { defaultTaskTypes, type TaskTypes } from './tasks/task-types.ts'
+
+const DEFAULT_TASKS_PER_MINUTE = 60
 
 export interface HoldfastConfig {
   /** A PostgreSQL URL, or a postgres.js pool of yours (which you then close yourself). */
@@ -23,6 +33,17 @@ export interface HoldfastConfig {
   providers: Provider[]
   /** What users may ask for. @default `image` and `video` at KIE */
   types?: TaskTypes
+  /**
+   * Which process does the work: `createAdvisoryLock` or `createRedisLock` let one do it while the others stand by.
+   * @default none: all replicas work side by side
+   */
+  lock?: Lock
+  /** Which lane a new task goes to. @default `free_default` for all */
+  route?: RouteTask
+  /** How many tasks a user may create in a minute. @default 60 */
+  tasksPerMinute?: number
+  /** Lets whoever sends it as a bearer token read `/metrics`; without one, only callers on loopback may. */
+  metricsToken?: string
   /** Origins whose pages may call the API. @default none */
   corsOrigins?: string[]
   log?: Logger
@@ -72,8 +93,9 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   const authenticate = typeof config.auth === 'function' ? config.auth : createJwtAuthenticate(config.auth)
   const bus = createMemoryBus()
   const stopping = new AbortController()
+  const metrics = createMetrics()
   const engine = createEngine(
-    { sql, bus, types, providers, log },
+    { sql, bus, types, providers, log, metrics, lock: config.lock ?? createNoLock() },
     { ...defaultEngineOptions, ...config.engine },
   )
   const app = createApp({
@@ -84,6 +106,10 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     providers,
     types,
     log,
+    metrics,
+    metricsToken: config.metricsToken ?? null,
+    route: config.route ?? (() => 'free_default'),
+    tasksPerMinute: config.tasksPerMinute ?? DEFAULT_TASKS_PER_MINUTE,
     corsOrigins: config.corsOrigins ?? [],
     streams: { ...defaultStreamOptions, ...config.streams },
     stopping: stopping.signal,

@@ -3,15 +3,21 @@ export { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authentic
 export { createHoldfast, type Holdfast, type HoldfastConfig } from './create-holdfast.ts'
 export type { EngineOptions } from './engine/engine.ts'
 export { HoldfastError } from './errors.ts'
+export { createAdvisoryLock } from './locks/advisory-lock.ts'
+export { assertSessionPooling } from './locks/assert-session-pooling.ts'
+export type { Held, Lock } from './locks/lock.ts'
+export { createNoLock } from './locks/no-lock.ts'
+export { createRedisLock } from './locks/redis-lock.ts'
 export { createLog } from './log.ts'
 export { createKie, type KieOptions } from './providers/kie/kie.ts'
 export type {
   CreateOutcome,
   CreateRequest,
+  OperationLimit,
   Provider,
   ProviderLimits,
   ProviderOutput,
   QueryOutcome,
 } from './providers/provider.ts'
-export type { StreamOptions } from './routes/app-context.ts'
+export type { RouteTask, StreamOptions } from './routes/app-context.ts'
 export { defaultTaskTypes, type TaskType, type TaskTypes } from './tasks/task-types.ts'

@@ -4,8 +4,6 @@ export const FAILURE_CODES = [
   'SUBMIT_UNKNOWN',
   /** The provider refused the request; nothing was generated. */
   'SUBMIT_REFUSED',
-  /** The provider could not be reached, or kept asking us to wait, until attempts or time ran out. */
-  'SUBMIT_UNAVAILABLE',
   /** The provider refused the prompt or its result on grounds of content. */
   'CONTENT_REFUSED',
   /** Our key with the provider is not accepted: an operator has to act. */
@@ -20,6 +18,10 @@ export const FAILURE_CODES = [
   'RESULT_UNREADABLE',
   /** Not finished within the time allowed for its type. */
   'DEADLINE_EXCEEDED',
+  /** No provider took it within the time allowed for waiting; nothing was generated. */
+  'WAIT_EXCEEDED',
+  /** Nothing could be learned about it for too long. */
+  'SILENT_TOO_LONG',
 ] as const
 
 export type FailureCode = (typeof FAILURE_CODES)[number]

@@ -17,12 +17,22 @@ export const createTaskBody = z.strictObject({
   placeholderId: z.string().min(1).max(200).refine(withoutNul, 'must not contain U+0000').nullish(),
   priority: z.enum(priorities).optional(),
   metadata: z.record(z.string(), z.json()).optional(),
+  /** How often a refused submit is tried before it is given up. */
+  maxAttempts: z.int().min(1).max(20).optional(),
+  /** How long it may run, instead of what its type allows. */
+  timeoutMs: z
+    .int()
+    .min(1_000)
+    .max(24 * 60 * 60_000)
+    .optional(),
 })
 export type CreateTaskBody = z.infer<typeof createTaskBody>
 
 export const listTasksQuery = z.object({
   status: z.enum(['active', 'settled', 'all']).default('active'),
   conversationId: id.optional(),
+  /** The provider's own id of the task. */
+  externalId: z.string().min(1).max(200).refine(withoutNul, 'must not contain U+0000').optional(),
   cursor: z.string().max(200).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
@@ -31,6 +41,8 @@ export const listMessagesQuery = z.object({
   cursor: z.string().max(200).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(100),
 })
+
+export const deadLettersQuery = z.object({ cursor: id.optional() })
 
 export const syncBody = z.strictObject({
   /** Task id → [version, progress] of what the caller holds. */

@@ -3,6 +3,8 @@ export interface Identity {
   userId: string
   /** A stream opened with the token ends then. Null: it does not expire. */
   expiresAt: Date | null
+  /** May see and mend what is everyone's. @default false */
+  admin?: boolean
 }
 
 /**

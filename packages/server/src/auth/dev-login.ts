@@ -8,7 +8,7 @@ const LIFETIME = '12h'
 
 export interface DevLogin {
   authenticate: Authenticate
-  /** A token for whoever claims to be called `name`. */
+  /** A token for whoever claims to be called `name`; `admin` is one. */
   login(name: string, lifetime?: string): Promise<{ token: string; userId: string }>
 }
 
@@ -21,7 +21,10 @@ export function createDevLogin(secret: string): DevLogin {
     authenticate: createJwtAuthenticate({ secret, issuer: ISSUER, audience: 'authenticated' }),
     async login(name, lifetime = LIFETIME) {
       const userId = userIdOf(name)
-      const token = await new SignJWT({ role: 'authenticated' })
+      const token = await new SignJWT({
+        role: 'authenticated',
+        ...(name.trim().toLowerCase() === 'admin' ? { app_metadata: { role: 'admin' } } : {}),
+      })
         .setProtectedHeader({ alg: 'HS256' })
         .setIssuer(ISSUER)
         .setAudience('authenticated')

@@ -69,6 +69,7 @@ export function createJwtAuthenticate(options: JwtAuthOptions): Authenticate {
       return {
         userId: readSubject(payload),
         expiresAt: payload.exp === undefined ? null : new Date(payload.exp * 1000),
+        admin: isAdmin(payload),
       }
     } catch (error) {
       throw toHoldfastError(error)
@@ -87,6 +88,11 @@ function readSubject({ sub }: JWTPayload): string {
     throw new HoldfastError('TOKEN_INVALID', 'The token does not name a user (claim "sub").')
   }
   return sub
+}
+
+/** Only the issuer writes `app_metadata` (as in Supabase), so a user cannot give it to themselves. */
+function isAdmin({ app_metadata: metadata }: JWTPayload): boolean {
+  return typeof metadata === 'object' && metadata !== null && 'role' in metadata && metadata.role === 'admin'
 }
 
 function toHoldfastError(error: unknown): HoldfastError {

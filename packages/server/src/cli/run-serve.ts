@@ -3,6 +3,7 @@ import { createHoldfast } from '../create-holdfast.ts'
 import { createLog } from '../log.ts'
 import { createKie } from '../providers/kie/kie.ts'
 import { closeServer, listen } from './listen.ts'
+import { openLock } from './open-lock.ts'
 import { untilToldToStop } from './until-told-to-stop.ts'
 
 export async function runServe(config: Config, options: { migrate: boolean }): Promise<void> {
@@ -29,7 +30,11 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
       }),
     ],
     corsOrigins: config.corsOrigins,
+    lock: await openLock(config, log),
     log,
+    ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
+    ...(config.tasksPerMinute ? { tasksPerMinute: config.tasksPerMinute } : {}),
+    ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),
   })
   const stopped = untilToldToStop()
   if (options.migrate) await holdfast.migrate()

@@ -1,20 +1,31 @@
 import type { Logger } from 'pino'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
-import type { Provider } from '../providers/provider.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { ObservedFinish } from '../poller/schedule/duration-histogram.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
+import type { CircuitBreaker } from './circuit-breaker.ts'
 import type { Batcher } from './create-batcher.ts'
 import type { Rescheduled } from './reschedule-work.ts'
 
-/** What the runners of each kind of work share. */
+/** What the runners of each kind of step share, for one provider. */
 export interface EngineContext {
   sql: Sql
   bus: Bus
   types: TaskTypes
-  providers: ReadonlyMap<string, Provider>
   log: Logger
   random: () => number
+  metrics: Metrics
+  breaker: CircuitBreaker
   reschedule: Batcher<Rescheduled>
-  /** Aborted when the engine stops: polls are given up and handed back, creates are seen through. */
+  /** A claim is good for this long. */
+  leaseMs: number
+  /** Takes note of how long a finished task took. */
+  learn(type: string, finish: ObservedFinish): void
+  /** How long until the first poll of a task that was just accepted. */
+  firstPollMs(type: string, userId: string): number
+  /** Aborted when the engine stops or the lock is lost: polls are given up and handed back, creates are seen through. */
   stopping: AbortSignal
+  /** Aborted when a stop has waited long enough: what could not be written is let go. */
+  givenUp: AbortSignal
 }

@@ -1,33 +1,46 @@
+import { randomUUID } from 'node:crypto'
+import type { Lane } from '@holdfast/shared'
 import type { Logger } from 'pino'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
-import { isDatabaseAway } from '../database/database-errors.ts'
+import type { Lock } from '../locks/lock.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { createDurationLearner, type DurationLearner } from '../poller/learn-durations.ts'
+import { pollDelay } from '../poller/poll-delay.ts'
 import type { Provider } from '../providers/provider.ts'
+import { runSweeps } from '../sweeps/run-sweeps.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
-import { type ClaimedWork, claimWork, type WorkKind } from './claim-work.ts'
+import { createCircuitBreaker } from './circuit-breaker.ts'
 import { createBatcher } from './create-batcher.ts'
 import type { EngineContext } from './engine-context.ts'
-import { rescheduleWork } from './reschedule-work.ts'
-import { runCancel } from './run-cancel.ts'
-import { runPoll } from './run-poll.ts'
-import { runSubmit } from './run-submit.ts'
+import { ALL_LANES } from './lanes.ts'
+import { type Rescheduled, rescheduleWork } from './reschedule-work.ts'
+import { runProvider } from './run-provider.ts'
+import { createWakeable, type Wakeable } from './wakeable.ts'
+import type { WorkKind } from './work-kind.ts'
 
 export interface EngineOptions {
-  /** Most steps under way at once. @default 200 */
-  maxInFlight: number
   /** How often to look for due work when nothing wakes the engine. @default 250 */
   idleMs: number
   /** What a claim is good for on top of the provider's call limit. @default 5000 */
   leaseMarginMs: number
   /** How long a stop waits for what is under way. @default 15000 */
   stopWithinMs: number
+  /** The lanes that this process serves. @default all */
+  lanes: readonly Lane[]
+  /** How often what was learned about durations is written and planned with. @default 15000 */
+  planEveryMs: number
+  /** How often deadlines, waiting tasks and silent tasks are looked after. @default 60000 */
+  sweepEveryMs: number
 }
 
 export const defaultEngineOptions: EngineOptions = {
-  maxInFlight: 200,
   idleMs: 250,
   leaseMarginMs: 5_000,
   stopWithinMs: 15_000,
+  lanes: ALL_LANES,
+  planEveryMs: 15_000,
+  sweepEveryMs: 60_000,
 }
 
 export interface Engine {
@@ -38,135 +51,125 @@ export interface Engine {
   stop(): Promise<void>
 }
 
-const KINDS: WorkKind[] = ['submit', 'poll', 'cancel']
-const RUNNERS = { submit: runSubmit, poll: runPoll, cancel: runCancel }
-const PAUSE_WHEN_AWAY_MS = 1_000
+export interface EngineParts {
+  sql: Sql
+  bus: Bus
+  lock: Lock
+  types: TaskTypes
+  providers: ReadonlyMap<string, Provider>
+  log: Logger
+  metrics: Metrics
+  random?: () => number
+}
 
-/** The one loop: claim what is due, run it, let it be rescheduled. */
-export function createEngine(
-  {
-    sql,
-    bus,
-    types,
-    providers,
-    log,
-    random = Math.random,
-  }: {
-    sql: Sql
-    bus: Bus
-    types: TaskTypes
-    providers: ReadonlyMap<string, Provider>
-    log: Logger
-    random?: () => number
-  },
-  options: EngineOptions = defaultEngineOptions,
-): Engine {
+/**
+ * Runs each provider's work, and the sweeps, while holding the lock for it. Without a lock (`LOCK=none`) all replicas
+ * claim side by side: nothing here rests on being alone.
+ */
+export function createEngine(parts: EngineParts, options: EngineOptions = defaultEngineOptions): Engine {
+  const { sql, bus, lock, types, providers, log, metrics, random = Math.random } = parts
   const stopping = new AbortController()
-  const inFlight = new Map<string, Promise<void>>()
-  const reschedule = createBatcher({
-    write: (batch: Parameters<typeof rescheduleWork>[1]) => rescheduleWork(sql, batch),
-    onError: (error) =>
-      log.warn({ err: error }, 'due times could not be written; those polls come a little later'),
-  })
-  const context: EngineContext = {
-    sql,
-    bus,
-    types,
-    providers,
-    log,
-    random,
-    reschedule,
-    stopping: stopping.signal,
-  }
-  const longestCallMs = Math.max(
-    0,
-    ...[...providers.values()].map((provider) => provider.limits.callTimeoutMs),
-  )
-  const leaseMs = longestCallMs + options.leaseMarginMs
+  const givenUp = new AbortController()
+  const replica = randomUUID()
+  const alarms = new Map([...providers.keys()].map((name) => [name, createAlarms()]))
+  let running: Promise<unknown> | undefined
 
-  let loop: Promise<void> | undefined
-  let wakeUp: () => void = () => {}
-  let woken = false
-
-  /** Resolves after `ms`, or at once when something asks for attention. */
-  function pause(ms: number): Promise<void> {
-    if (woken || stopping.signal.aborted) {
-      woken = false
-      return Promise.resolve()
-    }
-    return new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer)
-        woken = false
-        wakeUp = () => {}
-        resolve()
-      }
-      const timer = setTimeout(done, ms)
-      wakeUp = done
-    })
-  }
-
-  function wake(): void {
-    woken = true
-    wakeUp()
-  }
-
-  async function run(work: ClaimedWork): Promise<void> {
-    const provider = providers.get(work.provider)
-    if (!provider) return
-    try {
-      await RUNNERS[work.kind](context, provider, work)
-    } catch (error) {
-      // The claim has already set when it is tried again.
-      const level = isDatabaseAway(error) ? 'warn' : 'error'
-      log[level](
-        { err: error, taskId: work.taskId, kind: work.kind, traceId: work.traceId },
-        'a step could not be finished',
-      )
-    }
-  }
-
-  async function loopUntilStopped(): Promise<void> {
+  /** Does `work` whenever this process holds the lock, until the engine stops. */
+  async function whileHolding(name: string, work: (until: AbortSignal) => Promise<void>): Promise<void> {
     while (!stopping.signal.aborted) {
+      const held = await lock.acquire(name, stopping.signal).catch(() => null)
+      if (!held) return
+      metrics.holds(name, true)
       try {
-        const room = options.maxInFlight - inFlight.size
-        const claimed =
-          room > 0
-            ? await claimWork(sql, { kinds: KINDS, providers: [...providers.keys()], limit: room, leaseMs })
-            : []
-        for (const work of claimed) {
-          // Still under way here: its answer is guarded by the task's status, so it need not be asked twice.
-          if (inFlight.has(work.workId)) continue
-          const running = run(work).finally(() => {
-            inFlight.delete(work.workId)
-            if (inFlight.size === options.maxInFlight - 1) wake()
-          })
-          inFlight.set(work.workId, running)
-        }
-        if (claimed.length < room || room <= 0) await pause(options.idleMs)
+        await work(AbortSignal.any([stopping.signal, held.lost]))
       } catch (error) {
-        log.warn({ err: error }, 'looking for work failed; trying again')
-        await pause(PAUSE_WHEN_AWAY_MS)
+        log.error({ err: error, name }, 'work under a lock broke off; starting it again')
+      } finally {
+        metrics.holds(name, false)
+        await held.release()
       }
     }
+  }
+
+  async function work(provider: Provider, until: AbortSignal): Promise<void> {
+    const leaseMs = provider.limits.callTimeoutMs + options.leaseMarginMs
+    const ownTypes = Object.keys(types).filter((name) => types[name]?.provider === provider.name)
+    const learner = createDurationLearner({ sql, provider, types: ownTypes, log })
+    const reschedule = createBatcher<Rescheduled>({
+      write: async (batch) => metrics.refused(provider.name, await rescheduleWork(sql, batch)),
+      onError: (error) =>
+        log.warn({ err: error }, 'due times could not be written; those polls come a little later'),
+    })
+    const context: EngineContext = {
+      sql,
+      bus,
+      types,
+      log,
+      random,
+      metrics,
+      reschedule,
+      leaseMs,
+      breaker: createCircuitBreaker(),
+      learn: learner.learn,
+      firstPollMs: (type, userId) => firstPollMs(provider, learner, type, userId),
+      stopping: until,
+      givenUp: givenUp.signal,
+    }
+    await learner.start()
+    const planning = setInterval(() => void learner.flush(), options.planEveryMs)
+    try {
+      await runProvider(context, {
+        provider,
+        lanes: options.lanes,
+        replica,
+        idleMs: options.idleMs,
+        alarms: alarms.get(provider.name) ?? createAlarms(),
+      })
+    } finally {
+      clearInterval(planning)
+      await reschedule.flush()
+      await learner.flush()
+    }
+  }
+
+  function firstPollMs(provider: Provider, learner: DurationLearner, type: string, userId: string): number {
+    const { minPollMs } = provider.limits
+    const planned = learner.firstPollMs(type, random())
+    if (!bus.isWatched(userId)) return planned
+    return Math.min(
+      planned,
+      pollDelay({ watchedPollMs: types[type]?.watchedPollMs ?? minPollMs, minPollMs, random: random() }),
+    )
   }
 
   return {
     start() {
-      loop ??= loopUntilStopped()
+      running ??= Promise.all([
+        ...[...providers.values()].map((provider) =>
+          whileHolding(`provider:${provider.name}`, (until) => work(provider, until)),
+        ),
+        whileHolding('sweeps', (until) => runSweeps({ ...parts, everyMs: options.sweepEveryMs, until })),
+      ])
     },
-    wake,
+    wake() {
+      for (const ofProvider of alarms.values()) {
+        for (const alarm of Object.values(ofProvider)) alarm.wake()
+      }
+    },
     async stop() {
       stopping.abort()
-      wake()
-      await loop
       let timer: NodeJS.Timeout | undefined
       const tooLong = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, options.stopWithinMs)
       })
-      await Promise.race([Promise.all(inFlight.values()), tooLong])
+      await Promise.race([running, tooLong])
       clearTimeout(timer)
-      await reschedule.flush()
+      givenUp.abort()
+      await lock.close()
     },
   }
+}
+
+function createAlarms(): Record<WorkKind, Wakeable> {
+  return { submit: createWakeable(), poll: createWakeable(), cancel: createWakeable() }
 }

@@ -2,21 +2,30 @@ import type { Sql } from '../database/connect.ts'
 import type { Fence } from '../tasks/settle-task.ts'
 
 export interface Rescheduled extends Fence {
+  taskId: string
   delayMs: number
+  /** Whether the poll told us anything. If not, the silence is counted. */
+  heard: boolean
 }
 
 /**
- * Sets many due times in one statement. Claims that were taken over meanwhile are left alone: the predicate is on
- * the row being written, so PostgreSQL checks it again after waiting for that row's lock.
+ * Sets many due times of polls in one statement and returns how many were refused, because the claim had been taken
+ * over meanwhile: the predicate is on the row being written, so PostgreSQL checks it again after waiting for its lock.
  */
-export async function rescheduleWork(sql: Sql, batch: Rescheduled[]): Promise<void> {
-  // In the order of ids, so that two batches never wait for each other in a circle.
-  const sorted = batch.toSorted((a, b) => Number(BigInt(a.workId) - BigInt(b.workId)))
-  await sql`
-    update holdfast.work w set due_at = now() + b.delay * interval '1 ms'
+export async function rescheduleWork(sql: Sql, batch: Rescheduled[]): Promise<number> {
+  // In the order of the key, so that two batches never wait for each other in a circle.
+  const sorted = batch.toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1))
+  const written = await sql`
+    update holdfast.work w set
+      due_at = now() + b.delay * interval '1 ms',
+      attempts = case when b.heard = 1 then 0 else least(w.attempts + 1, 30000) end,
+      silent_since = case when b.heard = 1 then null else coalesce(w.silent_since, now()) end
     from unnest(
-      ${sorted.map((item) => item.workId)}::bigint[], ${sorted.map((item) => item.epoch)}::int[], ${sorted.map((item) => item.delayMs)}::float8[]
-    ) as b (id, epoch, delay)
-    where w.id = b.id and w.epoch = b.epoch
+      ${sorted.map((item) => item.taskId)}::uuid[], ${sorted.map((item) => item.workId)}::bigint[],
+      ${sorted.map((item) => item.epoch)}::int[], ${sorted.map((item) => item.delayMs)}::float8[],
+      ${sorted.map((item) => (item.heard ? 1 : 0))}::int[]
+    ) as b (task_id, id, epoch, delay, heard)
+    where w.task_id = b.task_id and w.kind = 'poll' and w.part = 0 and w.id = b.id and w.epoch = b.epoch
   `
+  return batch.length - written.count
 }

@@ -1,23 +1,50 @@
+import { transaction } from '../database/transaction.ts'
+import { writeDeadLetter } from '../dead-letters/write-dead-letter.ts'
 import { retryDelay } from '../poller/poll-delay.ts'
 import type { Provider } from '../providers/provider.ts'
-import type { ClaimedWork } from './claim-work.ts'
+import type { ClaimedCancel } from './claim-cancels.ts'
 import type { EngineContext } from './engine-context.ts'
 
-/** Asks the provider to stop what nobody wants any more. Best effort: after the last attempt it is let be. */
+/** Asks the provider to stop what nobody wants any more. After the last attempt it is let be, as a dead letter. */
 export async function runCancel(
   context: EngineContext,
   provider: Provider,
-  work: ClaimedWork,
+  work: ClaimedCancel,
 ): Promise<void> {
   const { sql } = context
-  const taken = work.externalId !== null && (await provider.cancel?.(work.externalId, context.stopping))
-  if (taken || work.attempts + 1 >= work.maxAttempts) {
-    await sql`delete from holdfast.work where id = ${work.workId} and epoch = ${work.epoch}`
+  const taken = work.externalId !== null && (await ask(context, provider, work.externalId))
+  if (taken) {
+    await sql`
+      delete from holdfast.work
+      where task_id = ${work.taskId} and kind = 'cancel' and id = ${work.workId} and epoch = ${work.epoch}
+    `
+    return
+  }
+  if (work.attempts + 1 >= work.maxAttempts) {
+    await transaction(sql, async (tx) => {
+      const gone = await tx`
+        delete from holdfast.work
+        where task_id = ${work.taskId} and kind = 'cancel' and id = ${work.workId} and epoch = ${work.epoch}
+      `
+      if (gone.count === 0) return
+      const reason = 'the provider did not take the cancel'
+      await writeDeadLetter(tx, { ...work, kind: 'cancel', provider: provider.name, reason })
+    })
+    context.metrics.deadLettered(provider.name, 'cancel')
     return
   }
   const delayMs = retryDelay({ attempt: work.attempts + 1, random: context.random(), floorMs: 1_000 })
   await sql`
-    update holdfast.work set attempts = attempts + 1, due_at = now() + ${delayMs} * interval '1 ms'
-    where id = ${work.workId} and epoch = ${work.epoch}
+    update holdfast.work set attempts = attempts + 1, due_at = now() + ${delayMs}::float8 * interval '1 ms'
+    where task_id = ${work.taskId} and kind = 'cancel' and id = ${work.workId} and epoch = ${work.epoch}
   `
+}
+
+async function ask(context: EngineContext, provider: Provider, externalId: string): Promise<boolean> {
+  try {
+    return (await provider.cancel?.(externalId, context.stopping)) ?? false
+  } catch (error) {
+    context.log.error({ err: error, provider: provider.name }, 'the adapter threw')
+    return false
+  }
 }

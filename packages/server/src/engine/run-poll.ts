@@ -1,17 +1,18 @@
 import { pollDelay, retryDelay } from '../poller/poll-delay.ts'
-import type { Provider } from '../providers/provider.ts'
+import type { Provider, QueryOutcome } from '../providers/provider.ts'
 import { type Settlement, settleTask } from '../tasks/settle-task.ts'
 import { writeProgress } from '../tasks/write-progress.ts'
-import type { ClaimedWork } from './claim-work.ts'
+import { pauseBudget } from './budgets.ts'
+import type { ClaimedPoll } from './claim-polls.ts'
 import type { EngineContext } from './engine-context.ts'
 
 /**
  * A task fails by its deadline only after a poll that told us it is still unfinished. If no poll has told us
  * anything for this long past the deadline, it is given up all the same.
  */
-const HARD_LIMIT_PAST_DEADLINE_MS = 24 * 60 * 60_000
+export const HARD_LIMIT_PAST_DEADLINE_MS = 24 * 60 * 60_000
 
-const DEADLINE_EXCEEDED: Settlement = {
+export const DEADLINE_EXCEEDED: Settlement = {
   status: 'failed',
   failure: {
     code: 'DEADLINE_EXCEEDED',
@@ -30,65 +31,138 @@ const TASK_NOT_FOUND: Settlement = {
 }
 
 /** Asks the provider about one task and writes down what it said, if anything. */
-export async function runPoll(context: EngineContext, provider: Provider, work: ClaimedWork): Promise<void> {
-  const { sql, bus, types } = context
-  const log = context.log.child({ taskId: work.taskId, traceId: work.traceId, provider: work.provider })
-  const fence = { workId: work.workId, epoch: work.epoch }
-  if (work.externalId === null) throw new Error(`poll work ${work.workId} of a task that was never accepted`)
+export async function runPoll(context: EngineContext, provider: Provider, work: ClaimedPoll): Promise<void> {
+  const { metrics, breaker } = context
+  const outcome = await ask(context, provider, work)
+  metrics.polled(provider.name, outcome.kind)
 
-  async function settle(settlement: Settlement, decidedByUs = false): Promise<void> {
-    const result = await settleTask(sql, work.taskId, settlement, decidedByUs ? fence : undefined)
-    if (result.kind !== 'settled') return
-    log.info({ status: settlement.status, polls: work.polls }, 'settled')
-    bus.publish(result.userId)
-  }
-
-  const outcome = await provider.query(work.externalId, context.stopping)
-  const overdueMs = work.overdueMs ?? Number.NEGATIVE_INFINITY
+  if (outcome.kind === 'inconclusive') return heardNothing(context, provider, work, outcome)
+  breaker.succeeded()
 
   switch (outcome.kind) {
     case 'succeeded':
-      return settle({ status: 'completed', outputs: outcome.outputs })
-    case 'failed':
-      return settle({
-        status: 'failed',
-        failure: { code: outcome.code, message: outcome.message, retryable: outcome.retryable },
+      context.learn(work.type, {
+        afterMs: Math.max(0, work.ageMs - previousInterval(work)),
+        byMs: work.ageMs,
       })
+      return settle(context, provider, work, { status: 'completed', outputs: outcome.outputs })
+    case 'failed': {
+      const { code, message, retryable } = outcome
+      return settle(context, provider, work, { status: 'failed', failure: { code, message, retryable } })
+    }
     case 'cancelled':
-      return settle({ status: 'cancelled' })
+      return settle(context, provider, work, { status: 'cancelled' })
     case 'not-found':
-      if (work.ageMs > provider.limits.notFoundGraceMs) return settle(TASK_NOT_FOUND, true)
+      if (work.ageMs > provider.limits.notFoundGraceMs) {
+        return settle(context, provider, work, TASK_NOT_FOUND, 'decided by us')
+      }
       break
     case 'running':
-      if (overdueMs >= 0) return settle(DEADLINE_EXCEEDED, true)
+      if (work.overdueMs >= 0) return settle(context, provider, work, DEADLINE_EXCEEDED, 'decided by us')
       if (outcome.progress !== null && outcome.progress > (work.progress ?? -1)) {
-        const userId = await writeProgress(sql, work.taskId, outcome.progress)
-        if (userId) bus.publish(userId)
+        const userId = await writeProgress(context.sql, work.taskId, outcome.progress)
+        if (userId) context.bus.publish(userId)
       }
-      break
-    case 'inconclusive':
-      if (context.stopping.aborted) {
-        context.reschedule.add({ ...fence, delayMs: 0 })
-        return
-      }
-      log.warn({ reason: outcome.reason, polls: work.polls }, 'the poll told nothing')
-      if (overdueMs >= HARD_LIMIT_PAST_DEADLINE_MS) return settle(DEADLINE_EXCEEDED, true)
-      break
   }
+  comeBack(context, provider, work)
+}
 
-  const delayMs = pollDelay({
-    polls: work.polls,
-    watched: bus.isWatched(work.userId),
-    watchedPollMs: types[work.type]?.watchedPollMs ?? provider.limits.minPollMs,
-    minPollMs: provider.limits.minPollMs,
+async function ask(context: EngineContext, provider: Provider, work: ClaimedPoll): Promise<QueryOutcome> {
+  try {
+    return await provider.query(work.externalId, context.stopping)
+  } catch (error) {
+    // A bug in an adapter must not end anybody's task.
+    context.log.error({ err: error, taskId: work.taskId, provider: provider.name }, 'the adapter threw')
+    return { kind: 'inconclusive', reason: 'the adapter threw', retryAfterMs: null }
+  }
+}
+
+async function settle(
+  { sql, bus, log, metrics }: EngineContext,
+  provider: Provider,
+  work: ClaimedPoll,
+  settlement: Settlement,
+  decision: 'a fact' | 'decided by us' = 'a fact',
+): Promise<void> {
+  const fence = decision === 'a fact' ? undefined : { workId: work.workId, epoch: work.epoch }
+  const result = await settleTask(sql, work.taskId, settlement, fence)
+  metrics.settled(provider.name, settlement.status, result.kind)
+  if (result.kind !== 'settled') return
+  log.info(
+    {
+      taskId: work.taskId,
+      traceId: work.traceId,
+      provider: provider.name,
+      status: settlement.status,
+      polls: work.polls,
+    },
+    'settled',
+  )
+  bus.publish(result.userId)
+}
+
+async function heardNothing(
+  context: EngineContext,
+  provider: Provider,
+  work: ClaimedPoll,
+  outcome: Extract<QueryOutcome, { kind: 'inconclusive' }>,
+): Promise<void> {
+  const fence = { workId: work.workId, epoch: work.epoch, taskId: work.taskId }
+  if (context.stopping.aborted) {
+    context.reschedule.add({ ...fence, delayMs: 0, heard: true })
+    return
+  }
+  context.log.warn(
+    {
+      taskId: work.taskId,
+      traceId: work.traceId,
+      provider: provider.name,
+      reason: outcome.reason,
+      polls: work.polls,
+    },
+    'the poll told nothing',
+  )
+  if (outcome.retryAfterMs === null) context.breaker.failed(performance.now())
+  else await pauseBudget(context.sql, provider.name, 'query', outcome.retryAfterMs)
+  if (work.overdueMs >= HARD_LIMIT_PAST_DEADLINE_MS) {
+    return settle(context, provider, work, DEADLINE_EXCEEDED, 'decided by us')
+  }
+  const patience = retryDelay({
+    attempt: work.attempts + 1,
     random: context.random(),
+    floorMs: outcome.retryAfterMs ?? 0,
   })
-  const retryAfterMs = outcome.kind === 'inconclusive' ? outcome.retryAfterMs : null
   context.reschedule.add({
     ...fence,
-    delayMs:
-      retryAfterMs === null
-        ? delayMs
-        : Math.max(delayMs, retryDelay({ attempt: 0, random: context.random(), floorMs: retryAfterMs })),
+    delayMs: Math.max(delayOf(context, provider, work), patience),
+    heard: false,
   })
+}
+
+/** The claim has set the planned time already; only what differs from it is written. */
+function comeBack(context: EngineContext, provider: Provider, work: ClaimedPoll): void {
+  const delayMs = delayOf(context, provider, work)
+  if (delayMs >= Math.max(context.leaseMs, work.plannedMs) && !work.silent) return
+  context.reschedule.add({
+    workId: work.workId,
+    epoch: work.epoch,
+    taskId: work.taskId,
+    delayMs,
+    heard: true,
+  })
+}
+
+function delayOf(context: EngineContext, provider: Provider, work: ClaimedPoll): number {
+  const { minPollMs } = provider.limits
+  if (!context.bus.isWatched(work.userId)) return Math.max(minPollMs, work.plannedMs)
+  const watchedPollMs = context.types[work.type]?.watchedPollMs ?? minPollMs
+  return Math.min(
+    Math.max(minPollMs, work.plannedMs),
+    pollDelay({ watchedPollMs, minPollMs, random: context.random() }),
+  )
+}
+
+/** Roughly how long ago it was last found unfinished: what the plan says for now is close to what it said then. */
+function previousInterval(work: ClaimedPoll): number {
+  return work.polls <= 1 ? work.ageMs : work.plannedMs
 }

@@ -1,9 +1,11 @@
+import { giveUp } from '../dead-letters/give-up.ts'
 import { retryDelay } from '../poller/poll-delay.ts'
-import type { Provider } from '../providers/provider.ts'
+import type { CreateOutcome, Provider } from '../providers/provider.ts'
 import { acceptTask } from '../tasks/accept-task.ts'
 import { markSending, unmarkSending } from '../tasks/mark-sending.ts'
-import { type Settlement, settleTask } from '../tasks/settle-task.ts'
-import type { ClaimedWork } from './claim-work.ts'
+import { type Settlement, type SettleResult, settleTask } from '../tasks/settle-task.ts'
+import { pauseBudget } from './budgets.ts'
+import type { ClaimedSubmit } from './claim-submits.ts'
 import type { EngineContext } from './engine-context.ts'
 import { untilWritten } from './until-written.ts'
 
@@ -12,6 +14,9 @@ import { untilWritten } from './until-written.ts'
  * the task up as unknown by now.
  */
 const SEND_WITHIN_MS = 2_000
+
+/** Up to 16 s between tries while a provider cannot be reached; the limit for waiting ends it, not a count. */
+const UNREACHABLE_STEP = 4
 
 const SUBMIT_UNKNOWN: Settlement = {
   status: 'failed',
@@ -27,50 +32,58 @@ const SUBMIT_UNKNOWN: Settlement = {
 export async function runSubmit(
   context: EngineContext,
   provider: Provider,
-  work: ClaimedWork,
+  work: ClaimedSubmit,
 ): Promise<void> {
-  const { sql, bus, types } = context
-  const log = context.log.child({ taskId: work.taskId, traceId: work.traceId, provider: work.provider })
+  const { sql, bus, types, metrics, breaker } = context
+  const log = context.log.child({ taskId: work.taskId, traceId: work.traceId, provider: provider.name })
   const fence = { workId: work.workId, epoch: work.epoch }
 
-  async function settle(settlement: Settlement): Promise<void> {
-    const result = await untilWritten(() => settleTask(sql, work.taskId, settlement), log)
+  async function settle(settlement: Settlement, end: () => Promise<SettleResult>): Promise<void> {
+    const result = await untilWritten(end, log, context.givenUp)
+    metrics.settled(provider.name, settlement.status, result.kind)
     if (result.kind === 'settled') bus.publish(result.userId)
+  }
+
+  /** Puts it off: certainly not accepted, so it can be sent again. */
+  async function putOff(reason: string, delayMs: number, countAttempt: boolean): Promise<void> {
+    const held = await untilWritten(
+      () => unmarkSending(sql, work.taskId, fence, { delayMs, countAttempt, reason }),
+      log,
+      context.givenUp,
+    )
+    if (!held) metrics.refused(provider.name, 1)
   }
 
   if (work.sendingAt) {
     // Whoever marked it is gone, or its answer is later than any answer may be.
     log.warn({ sendingAt: work.sendingAt }, 'the reply to a create was lost')
-    const result = await settleTask(sql, work.taskId, SUBMIT_UNKNOWN, fence)
-    if (result.kind === 'settled') bus.publish(result.userId)
+    await settle(SUBMIT_UNKNOWN, () => settleTask(sql, work.taskId, SUBMIT_UNKNOWN, fence))
     return
   }
 
   const type = types[work.type]
   if (!type) {
-    await settle(refused(`This server no longer offers "${work.type}".`))
+    const settlement = refused(`This server no longer offers "${work.type}".`)
+    await settle(settlement, () => settleTask(sql, work.taskId, settlement, fence))
     return
   }
 
   const before = performance.now()
-  if (!(await markSending(sql, work.taskId, fence))) return
+  if (!(await markSending(sql, work.taskId, fence))) {
+    metrics.refused(provider.name, 1)
+    return
+  }
   if (performance.now() - before > SEND_WITHIN_MS) {
-    await unmarkSending(sql, work.taskId, fence, {
-      delayMs: 0,
-      countAttempt: false,
-      reason: 'marked too long ago to send',
-    })
+    await putOff('marked too long ago to send', 0, false)
     return
   }
 
-  // Not aborted by a stop: a create that was cut off would be an unknown one.
-  const outcome = await provider.create(
-    { taskId: work.taskId, type: work.type, params: work.params },
-    new AbortController().signal,
-  )
+  const outcome = await send(context, provider, work)
+  metrics.submitted(provider.name, outcome.kind)
 
   switch (outcome.kind) {
     case 'accepted': {
+      breaker.succeeded()
       // Logged first: if nothing else survives, the operator can still find what was paid for.
       log.info({ externalId: outcome.externalId }, 'accepted')
       const result = await untilWritten(
@@ -81,55 +94,69 @@ export async function runSubmit(
             provider: provider.name,
             deadlineMs: type.deadlineMs,
             expectedMs: type.expectedMs,
-            firstPollMs: Math.max(provider.limits.minPollMs, type.watchedPollMs),
+            firstPollMs: context.firstPollMs(work.type, work.userId),
             canCancel: provider.cancel !== undefined,
           }),
         log,
+        context.givenUp,
       )
       if (result.kind === 'running') bus.publish(result.userId)
       return
     }
-    case 'refused':
-      log.warn({ code: outcome.code }, 'the provider refused the task')
-      await settle({
-        status: 'failed',
-        failure: { code: outcome.code, message: outcome.message, retryable: outcome.retryable },
-      })
+    case 'refused': {
+      breaker.succeeded()
+      const { code, message, retryable } = outcome
+      log.warn({ code, attempt: work.attempts + 1 }, 'the provider refused the task')
+      const settlement: Settlement = { status: 'failed', failure: { code, message, retryable } }
+      if (!retryable) {
+        await settle(settlement, () => settleTask(sql, work.taskId, settlement))
+      } else if (work.attempts + 1 < work.maxAttempts) {
+        await putOff(message, retryDelay({ attempt: work.attempts, random: context.random() }), true)
+      } else {
+        await settle(settlement, () =>
+          giveUp(sql, settlement, {
+            ...work,
+            kind: 'submit',
+            provider: provider.name,
+            reason: `${code}: ${message}`,
+          }),
+        )
+        metrics.deadLettered(provider.name, 'submit')
+      }
       return
+    }
     case 'unknown':
       log.warn({ reason: outcome.reason }, 'the reply to a create was lost')
-      await settle(SUBMIT_UNKNOWN)
+      await settle(SUBMIT_UNKNOWN, () => settleTask(sql, work.taskId, SUBMIT_UNKNOWN))
       return
     case 'not-accepted': {
-      log.warn({ reason: outcome.reason, attempt: work.attempts + 1 }, 'not accepted this time')
-      if (work.attempts + 1 >= work.maxAttempts && outcome.retryAfterMs === null) {
-        await settle({
-          status: 'failed',
-          failure: {
-            code: 'SUBMIT_UNAVAILABLE',
-            message:
-              'The generation service could not be reached. Nothing was generated; retry in a few minutes.',
-            retryable: true,
-          },
-        })
-        return
+      log.warn({ reason: outcome.reason }, 'not accepted this time')
+      if (outcome.retryAfterMs === null) {
+        breaker.failed(performance.now())
+        await putOff(
+          outcome.reason,
+          retryDelay({ attempt: UNREACHABLE_STEP, random: context.random() }),
+          false,
+        )
+      } else {
+        await putOff(outcome.reason, outcome.retryAfterMs, false)
+        await pauseBudget(sql, provider.name, 'create', outcome.retryAfterMs)
       }
-      const delayMs = retryDelay({
-        attempt: work.attempts + 1,
-        random: context.random(),
-        floorMs: outcome.retryAfterMs ?? 0,
-      })
-      await untilWritten(
-        () =>
-          unmarkSending(sql, work.taskId, fence, {
-            delayMs,
-            // Being told to wait is not a failed attempt.
-            countAttempt: outcome.retryAfterMs === null,
-            reason: outcome.reason,
-          }),
-        log,
-      )
     }
+  }
+}
+
+async function send(
+  context: EngineContext,
+  provider: Provider,
+  { taskId, type, params }: ClaimedSubmit,
+): Promise<CreateOutcome> {
+  try {
+    // Not aborted by a stop: a create that was cut off would be an unknown one.
+    return await provider.create({ taskId, type, params }, new AbortController().signal)
+  } catch (error) {
+    context.log.error({ err: error, taskId, provider: provider.name }, 'the adapter threw')
+    return { kind: 'unknown', reason: 'the adapter threw' }
   }
 }
 

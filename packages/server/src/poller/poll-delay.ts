@@ -5,23 +5,18 @@ export function unwatchedPollMs(polls: number): number {
   return 120_000
 }
 
-export interface PollDelayInput {
-  /** How often this task has been polled. */
-  polls: number
-  /** Whether somebody has a stream open on it. */
-  watched: boolean
-  /** The task type's interval while watched. */
+/** While somebody watches: the type's interval, or the provider's minimum, spread by up to a fifth. */
+export function pollDelay({
+  watchedPollMs,
+  minPollMs,
+  random,
+}: {
   watchedPollMs: number
-  /** The provider's minimum. */
   minPollMs: number
   /** In [0, 1). */
   random: number
-}
-
-/** When to ask again, spread by up to a fifth so that tasks submitted together do not stay together. */
-export function pollDelay({ polls, watched, watchedPollMs, minPollMs, random }: PollDelayInput): number {
-  const base = watched ? watchedPollMs : unwatchedPollMs(polls)
-  return Math.round(Math.max(base, minPollMs) * (1 + random * 0.2))
+}): number {
+  return Math.round(Math.max(watchedPollMs, minPollMs) * (1 + random * 0.2))
 }
 
 /** Full jitter between nothing and a bound that doubles: 1 s, 2 s, 4 s … at most 60 s (Q6). Never below `floorMs`. */

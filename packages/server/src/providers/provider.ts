@@ -41,7 +41,19 @@ export type QueryOutcome =
   /** Nothing learned (5xx, time-out, garbage, refused connection, rate limit): the task stays as it is (P4). */
   | { kind: 'inconclusive'; reason: string; retryAfterMs: number | null }
 
+/** How many calls of one operation a provider takes. */
+export interface OperationLimit {
+  perSecond: number
+  /** How many may go at once after a pause. @default a twentieth of a second's worth, so that calls are spread */
+  burst?: number
+  inFlight: number
+}
+
 export interface ProviderLimits {
+  /** Held over all replicas. */
+  create: OperationLimit
+  /** Polls, and cancels too. Held over all replicas. */
+  query: OperationLimit
   /** Longest that one HTTP call may take. */
   callTimeoutMs: number
   /** Never ask about one task more often than this. */

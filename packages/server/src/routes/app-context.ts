@@ -1,8 +1,10 @@
+import type { Lane, Priority } from '@holdfast/shared'
 import type { Logger } from 'pino'
 import type { Authenticate, Identity } from '../auth/authenticate.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import type { Engine } from '../engine/engine.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 
@@ -15,11 +17,23 @@ export interface AppContext {
   providers: ReadonlyMap<string, Provider>
   types: TaskTypes
   log: Logger
+  metrics: Metrics
+  metricsToken: string | null
+  route: RouteTask
+  tasksPerMinute: number
   corsOrigins: readonly string[]
   streams: StreamOptions
   /** Aborted when the server stops. */
   stopping: AbortSignal
 }
+
+/** Chooses the lane of a new task (Q1), say by its user's plan and its expected length. */
+export type RouteTask = (task: {
+  userId: string
+  type: string
+  params: Record<string, unknown>
+  priority: Priority
+}) => Lane | Promise<Lane>
 
 export interface StreamOptions {
   /** @default 15000 */

@@ -3,9 +3,11 @@ import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
 import { HoldfastError } from '../errors.ts'
+import { adminRoutes } from './admin.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { conversationRoutes } from './conversations.ts'
 import { healthRoutes } from './health.ts'
+import { metricsRoutes } from './metrics.ts'
 import { problemResponse } from './problem-response.ts'
 import { requireUser } from './require-user.ts'
 import { streamRoutes } from './stream.ts'
@@ -52,10 +54,12 @@ export function createApp(context: AppContext): Hono<AppEnv> {
     }),
   )
   app.route('/', healthRoutes(context))
+  app.route('/', metricsRoutes(context))
   app.use('/v1/*', requireUser(context.authenticate))
   app.route('/v1/tasks', taskRoutes(context))
   app.route('/v1/sync', syncRoutes(context))
   app.route('/v1/stream', streamRoutes(context))
   app.route('/v1/conversations', conversationRoutes(context))
+  app.route('/v1/admin', adminRoutes(context))
   return app
 }

@@ -1,25 +1,19 @@
 import { devLoginBody } from '@holdfast/shared/schemas'
-import { getConnInfo } from '@hono/node-server/conninfo'
 import type { Hono } from 'hono'
 import type { DevLogin } from '../auth/dev-login.ts'
 import { HoldfastError } from '../errors.ts'
 import type { AppEnv } from './app-context.ts'
+import { isFromLoopback } from './loopback.ts'
 import { readBody } from './read-input.ts'
 
 /** Adds `POST /dev/login`. Only for `holdfast dev`. */
 export function addDevLogin(app: Hono<AppEnv>, devLogin: DevLogin): void {
   app.post('/dev/login', async (c) => {
-    const { address } = getConnInfo(c).remote
     // The name in the URL counts too: a page elsewhere could point a name of its own at 127.0.0.1.
-    if (!isLoopback(address ?? '') || !isLocalName(new URL(c.req.url).hostname))
-      throw new HoldfastError('NOT_FOUND')
+    if (!isFromLoopback(c) || !isLocalName(new URL(c.req.url).hostname)) throw new HoldfastError('NOT_FOUND')
     const { user } = await readBody(c, devLoginBody)
     return c.json(await devLogin.login(user))
   })
-}
-
-function isLoopback(address: string): boolean {
-  return address === '::1' || /^(::ffff:)?127\./.test(address)
 }
 
 function isLocalName(hostname: string): boolean {

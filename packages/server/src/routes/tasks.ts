@@ -9,17 +9,25 @@ import { retryTask } from '../tasks/retry-task.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody, readId, readIdempotencyKey, readQuery } from './read-input.ts'
 
-export function taskRoutes({ sql, bus, engine, types, providers }: AppContext) {
+export function taskRoutes({ sql, bus, engine, types, providers, route, tasksPerMinute }: AppContext) {
   return new Hono<AppEnv>()
     .post('/', async (c) => {
       const { userId } = c.get('identity')
       const idempotencyKey = readIdempotencyKey(c)
       const body = await readBody(c, createTaskBody)
+      const lane = await route({
+        userId,
+        type: body.type,
+        params: body.params,
+        priority: body.priority ?? 'normal',
+      })
       const { task, created } = await createTask(sql, types, {
         userId,
         body,
         idempotencyKey,
         traceId: c.get('traceId'),
+        lane,
+        perMinute: tasksPerMinute,
       })
       if (created) {
         engine.wake()
@@ -55,6 +63,7 @@ export function taskRoutes({ sql, bus, engine, types, providers }: AppContext) {
         taskId: readId(c, 'task'),
         idempotencyKey: readIdempotencyKey(c),
         traceId: c.get('traceId'),
+        perMinute: tasksPerMinute,
       })
       if (created) {
         engine.wake()

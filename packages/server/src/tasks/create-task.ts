@@ -1,10 +1,11 @@
-import { PRIORITIES, type Task } from '@holdfast/shared'
+import { type Lane, PRIORITIES, type Task } from '@holdfast/shared'
 import type { CreateTaskBody } from '@holdfast/shared/schemas'
 import type { Sql, Tx } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
 import { HoldfastError } from '../errors.ts'
 import { canonicalHash } from './canonical-hash.ts'
 import { findTask } from './find-task.ts'
+import { requireRoomInMinute } from './require-room-in-minute.ts'
 import { scrubSecrets } from './scrub-secrets.ts'
 import type { TaskTypes } from './task-types.ts'
 
@@ -15,7 +16,14 @@ export interface CreateTaskInput {
   traceId: string
   /** The task that this one repeats. */
   retryOf?: string
+  /** @default 'free_default' */
+  lane?: Lane
+  /** How many tasks the user may create in a minute. @default no limit */
+  perMinute?: number
 }
+
+/** A step of priority is worth this much waiting: an urgent task goes before a normal one that came 15 s earlier. */
+const SECONDS_PER_PRIORITY = 1
 
 /**
  * Commits the task and the work of submitting it; nothing has been sent yet when this returns (F8). A repeated
@@ -40,23 +48,29 @@ export async function createTask(
     throw new HoldfastError('INVALID_PARAMS', issues.join('; '))
   }
 
+  const lane = input.lane ?? 'free_default'
+  const priority = PRIORITIES[body.priority ?? 'normal']
   const bodyHash = canonicalHash({ ...body, retryOf: input.retryOf ?? null })
   const earlier = await findByKey(sql, userId, idempotencyKey, bodyHash)
   if (earlier) return { task: earlier, created: false }
 
   const taskId = await transaction(sql, async (tx) => {
+    if (input.perMinute !== undefined) await requireRoomInMinute(tx, userId, input.perMinute)
     if (body.conversationId) await requireConversation(tx, userId, body.conversationId)
     const [row] = await tx<{ id: string }[]>`
-      insert into holdfast.tasks (user_id, type, provider, params, metadata, conversation_id, placeholder_id, retry_of, priority)
+      insert into holdfast.tasks (user_id, type, provider, params, metadata, conversation_id, placeholder_id, retry_of, priority, lane, max_attempts, timeout_ms)
       values (
         ${userId}, ${body.type}, ${type.provider}, ${tx.json(parsed.data as Json)}, ${tx.json(scrubSecrets(body.metadata ?? {}) as Json)},
-        ${body.conversationId ?? null}, ${body.placeholderId ?? null}, ${input.retryOf ?? null}, ${PRIORITIES[body.priority ?? 'normal']}
+        ${body.conversationId ?? null}, ${body.placeholderId ?? null}, ${input.retryOf ?? null}, ${priority}, ${lane}, ${body.maxAttempts ?? 3}, ${body.timeoutMs ?? null}
       )
       returning id
     `
     const id = row?.id ?? ''
     await tx`insert into holdfast.provider_jobs (task_id, provider, trace_id) values (${id}, ${type.provider}, ${input.traceId})`
-    await tx`insert into holdfast.work (task_id, kind, provider) values (${id}, 'submit', ${type.provider})`
+    await tx`
+      insert into holdfast.work (task_id, kind, provider, lane, due_at)
+      values (${id}, 'submit', ${type.provider}, ${lane}, now() - ${priority * SECONDS_PER_PRIORITY} * interval '1 s')
+    `
     if (idempotencyKey && !(await takeKey(tx, { userId, key: idempotencyKey, bodyHash, taskId: id })))
       throw new KeyTaken()
     return id

@@ -8,6 +8,7 @@ export interface ListTasksInput {
   userId: string
   status: 'active' | 'settled' | 'all'
   conversationId?: string
+  externalId?: string
   /** As returned by the page before. */
   cursor?: string
   limit: number
@@ -18,7 +19,7 @@ export async function listTasks(
   sql: Sql,
   input: ListTasksInput,
 ): Promise<{ tasks: Task[]; nextCursor: string | null }> {
-  const { userId, status, conversationId, cursor, limit } = input
+  const { userId, status, conversationId, externalId, cursor, limit } = input
   if (cursor !== undefined && !taskId.safeParse(cursor).success) {
     throw new HoldfastError(
       'INVALID_REQUEST',
@@ -31,6 +32,7 @@ export async function listTasks(
       ${status === 'active' ? sql`and t.status in ('pending', 'running')` : sql``}
       ${status === 'settled' ? sql`and t.status in ('completed', 'failed', 'cancelled')` : sql``}
       ${conversationId === undefined ? sql`` : sql`and t.conversation_id = ${conversationId}`}
+      ${externalId === undefined ? sql`` : sql`and t.id in (select j.task_id from holdfast.provider_jobs j where j.external_id = ${externalId})`}
       ${cursor === undefined ? sql`` : sql`and t.id < ${cursor}`}
     order by t.id desc
     limit ${limit + 1}

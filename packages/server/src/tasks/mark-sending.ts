@@ -8,8 +8,8 @@ import type { Fence } from './settle-task.ts'
  */
 export function markSending(sql: Sql, taskId: string, fence: Fence): Promise<boolean> {
   return transaction(sql, async (tx) => {
-    const [held] =
-      await tx`select from holdfast.work where id = ${fence.workId} and epoch = ${fence.epoch} for update`
+    const [held] = await tx`select from holdfast.work
+      where task_id = ${taskId} and kind = 'submit' and id = ${fence.workId} and epoch = ${fence.epoch} for update`
     if (!held) return false
     const marked = await tx`
       update holdfast.provider_jobs set sending_at = now() where task_id = ${taskId} and sending_at is null and external_id is null
@@ -31,7 +31,7 @@ export function unmarkSending(
   return transaction(sql, async (tx) => {
     const put = await tx`
       update holdfast.work set due_at = now() + ${delayMs} * interval '1 ms', attempts = attempts + ${countAttempt ? 1 : 0}
-      where id = ${fence.workId} and epoch = ${fence.epoch}
+      where task_id = ${taskId} and kind = 'submit' and id = ${fence.workId} and epoch = ${fence.epoch}
     `
     if (put.count === 0) return false
     await tx`

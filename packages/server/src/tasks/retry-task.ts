@@ -1,8 +1,8 @@
-import { placeholderIdOf, type Task } from '@holdfast/shared'
+import { PRIORITIES, type Priority, placeholderIdOf, type Task } from '@holdfast/shared'
 import type { CreateTaskBody } from '@holdfast/shared/schemas'
 import type { Sql } from '../database/connect.ts'
 import { HoldfastError } from '../errors.ts'
-import { createTask } from './create-task.ts'
+import { type CreateTaskInput, createTask } from './create-task.ts'
 import { findTask } from './find-task.ts'
 import type { TaskTypes } from './task-types.ts'
 
@@ -10,14 +10,10 @@ import type { TaskTypes } from './task-types.ts'
 export async function retryTask(
   sql: Sql,
   types: TaskTypes,
-  {
-    userId,
-    taskId,
-    idempotencyKey,
-    traceId,
-  }: { userId: string; taskId: string; idempotencyKey: string | null; traceId: string },
+  input: Omit<CreateTaskInput, 'body' | 'retryOf' | 'lane'> & { taskId: string },
 ): Promise<{ task: Task; created: boolean }> {
-  const earlier = await findTask(sql, userId, taskId)
+  const { taskId, ...caller } = input
+  const earlier = await findTask(sql, input.userId, taskId)
   if (!earlier) throw new HoldfastError('NOT_FOUND', 'There is no such task.')
   if (earlier.status !== 'failed' && earlier.status !== 'cancelled') {
     throw new HoldfastError(
@@ -26,16 +22,21 @@ export async function retryTask(
     )
   }
   return createTask(sql, types, {
-    userId,
-    idempotencyKey,
-    traceId,
+    ...caller,
     retryOf: earlier.id,
+    lane: earlier.lane,
     body: {
       type: earlier.type,
       params: earlier.params as CreateTaskBody['params'],
       metadata: earlier.metadata as CreateTaskBody['metadata'],
       conversationId: earlier.conversationId,
       placeholderId: placeholderIdOf(earlier),
+      priority: priorityOf(earlier),
     },
   })
+}
+
+function priorityOf(task: Task): Priority | undefined {
+  const names = Object.keys(PRIORITIES) as Priority[]
+  return names.find((name) => PRIORITIES[name] === task.priority)
 }

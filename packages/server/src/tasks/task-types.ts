@@ -12,6 +12,21 @@ export interface TaskType {
   expectedMs: number
   /** How often to poll while somebody watches. The provider's own minimum still holds. */
   watchedPollMs: number
+  /** How long it may wait to be taken by the provider. @default 30 min */
+  waitLimitMs?: number
+  /** After how long without any word of a running task the watchdog steps in. @default 2 h */
+  silentAfterMs?: number
+  /** What the watchdog then does, after an alert and a last poll. @default 'fail' */
+  whenSilent?: 'fail' | 'keep'
+}
+
+/** Waiting in a lane does not count against the deadline, so it has a limit of its own. */
+export function waitLimitOf(type: TaskType | undefined): number {
+  return type?.waitLimitMs ?? 30 * MINUTE
+}
+
+export function silentAfterOf(type: TaskType | undefined): number {
+  return type?.silentAfterMs ?? 120 * MINUTE
 }
 
 export type TaskTypes = Record<string, TaskType>

@@ -16,11 +16,18 @@ export interface KieOptions {
   now?: () => number
 }
 
-const LIMITS: ProviderLimits = { callTimeoutMs: 10_000, minPollMs: 3_000, notFoundGraceMs: 60_000 }
+const LIMITS: ProviderLimits = {
+  // The vendor takes 20 in any 10 s and does not queue the rest: a bucket of 10 that refills by one a second never
+  // lets more through, and lets a few that come together go together.
+  create: { perSecond: 1, burst: 10, inFlight: 20 },
+  query: { perSecond: 50, inFlight: 50 },
+  callTimeoutMs: 10_000,
+  minPollMs: 3_000,
+  notFoundGraceMs: 60_000,
+}
 
-/** The rate window lets 20 creates through per 10 s, so that more connections would only queue at the vendor. */
-const CREATE_CONNECTIONS = 20
-const QUERY_CONNECTIONS = 50
+/** More sockets than this only cost memory: what is in flight beyond waits its turn in the pool. */
+const MOST_CONNECTIONS = 50
 
 /**
  * KIE's jobs API. It has no cancel and no list, so an ambiguous create stays ambiguous.
@@ -42,8 +49,11 @@ export function createKie(options: KieOptions): Provider {
   const pools: { create: Dispatcher; query: Dispatcher } = options.pool
     ? { create: options.pool, query: options.pool }
     : {
-        create: openPool(base.origin, { reuse: false, connections: CREATE_CONNECTIONS }),
-        query: openPool(base.origin, { reuse: true, connections: QUERY_CONNECTIONS }),
+        create: openPool(base.origin, { reuse: false, connections: limits.create.inFlight }),
+        query: openPool(base.origin, {
+          reuse: true,
+          connections: Math.min(MOST_CONNECTIONS, limits.query.inFlight),
+        }),
       }
   const sendCreate = createHttpCall({ dispatcher: pools.create })
   const sendQuery = createHttpCall({ dispatcher: pools.query })

@@ -1,0 +1,74 @@
+import type { Task } from '@holdfast/shared'
+import type { Sql } from '../database/connect.ts'
+import { HoldfastError } from '../errors.ts'
+import { retryTask } from '../tasks/retry-task.ts'
+import type { TaskTypes } from '../tasks/task-types.ts'
+
+export interface DeadLetter {
+  id: string
+  taskId: string
+  userId: string
+  kind: string
+  provider: string
+  lane: string
+  attempts: number
+  reason: string
+  createdAt: Date
+}
+
+const LIST_LIMIT = 200
+
+/** Those that nobody has dealt with, newest first. */
+export function listDeadLetters(sql: Sql, cursor: string | null): Promise<DeadLetter[]> {
+  return sql<DeadLetter[]>`
+    select id, task_id as "taskId", user_id as "userId", kind, provider, lane, attempts, reason, created_at as "createdAt"
+    from holdfast.dead_letters
+    where resolved_at is null ${cursor === null ? sql`` : sql`and id < ${cursor}`}
+    order by id desc limit ${LIST_LIMIT}
+  `
+}
+
+/**
+ * The same again for its user, as a new task. Repeating the call finds the task that the first one made: the letter's
+ * id is the idempotency key.
+ */
+export async function retryDeadLetter(
+  sql: Sql,
+  types: TaskTypes,
+  id: string,
+  traceId: string,
+): Promise<{ task: Task; userId: string }> {
+  const letter = await findLetter(sql, id)
+  if (letter.kind !== 'submit') {
+    throw new HoldfastError(
+      'TASK_NOT_RETRYABLE',
+      `A ${letter.kind} cannot be repeated as a new task; discard it.`,
+    )
+  }
+  const { task } = await retryTask(sql, types, {
+    userId: letter.userId,
+    taskId: letter.taskId,
+    idempotencyKey: `dead-letter-${id}`,
+    traceId,
+  })
+  await sql`
+    update holdfast.dead_letters set resolved_at = now(), resolution = 'retried', retry_task_id = ${task.id}
+    where id = ${id} and resolved_at is null
+  `
+  return { task, userId: letter.userId }
+}
+
+export async function discardDeadLetter(sql: Sql, id: string): Promise<void> {
+  await findLetter(sql, id)
+  await sql`
+    update holdfast.dead_letters set resolved_at = now(), resolution = 'discarded' where id = ${id} and resolved_at is null
+  `
+}
+
+async function findLetter(sql: Sql, id: string): Promise<Pick<DeadLetter, 'userId' | 'taskId' | 'kind'>> {
+  const [letter] = await sql<DeadLetter[]>`
+    select user_id as "userId", task_id as "taskId", kind from holdfast.dead_letters where id = ${id}
+  `
+  if (!letter) throw new HoldfastError('NOT_FOUND', 'There is no such dead letter.')
+  return letter
+}

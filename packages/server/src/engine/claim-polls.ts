@@ -1,0 +1,63 @@
+import type { Sql } from '../database/connect.ts'
+import { type ClaimOptions, dueWithinBudget } from './claim.ts'
+
+/** One poll to make, with what is needed to make it and to judge its answer. */
+export interface ClaimedPoll {
+  workId: string
+  epoch: number
+  attempts: number
+  polls: number
+  taskId: string
+  userId: string
+  type: string
+  progress: number | null
+  externalId: string
+  traceId: string | null
+  /** Since acceptance, by the database's clock. */
+  ageMs: number
+  /** Past the deadline by this much; negative before it. */
+  overdueMs: number
+  /** How late the poll is. */
+  lagMs: number
+  /** What the plan says until the next poll. The claim has already set it, unless it is shorter than the lease. */
+  plannedMs: number
+  /** Whether earlier polls told nothing. */
+  silent: boolean
+}
+
+/**
+ * Claims due polls and sets the next due time of each by the polling plan of its type and its age, in one statement:
+ * a poll that finds nothing new costs no second write, and one whose process dies just comes due again. The next time
+ * is never sooner than a call may take, or a slow provider's every answer would find its claim taken over.
+ */
+export function claimPolls(sql: Sql, options: ClaimOptions): Promise<ClaimedPoll[]> {
+  return sql<ClaimedPoll[]>`
+    ${dueWithinBudget(sql, 'poll', options)}
+    update holdfast.work w set
+      epoch = w.epoch + 1,
+      polls = w.polls + 1,
+      due_at = now() + greatest(${options.leaseMs}::float8, p.planned_ms) * interval '1 ms'
+    from due d
+      cross join lateral (
+        select t.user_id, t.type, t.progress, (extract(epoch from now() - t.deadline_at) * 1000)::float8 as overdue_ms
+        from holdfast.tasks t where t.id = d.task_id limit 1
+      ) t
+      cross join lateral (
+        select j.external_id, j.trace_id, (extract(epoch from now() - j.accepted_at) * 1000)::float8 as age_ms
+        from holdfast.provider_jobs j where j.task_id = d.task_id and j.external_id is not null limit 1
+      ) j
+      cross join lateral (
+        select coalesce((
+          select p.intervals_ms[width_bucket(greatest(0, j.age_ms), p.ages_ms)] * (1 + p.jitter_from + random() * (p.jitter_to - p.jitter_from))
+          from holdfast.poll_plans p where p.provider = ${options.provider} and p.type = t.type
+        ), 30000) as planned_ms
+      ) p
+    where w.ctid = d.at
+    returning
+      w.id::text as "workId", w.epoch, w.attempts, w.polls, w.task_id as "taskId",
+      t.user_id as "userId", t.type, t.progress, j.external_id as "externalId", j.trace_id as "traceId",
+      j.age_ms as "ageMs", t.overdue_ms as "overdueMs",
+      (extract(epoch from now() - d.due_at) * 1000)::float8 as "lagMs", p.planned_ms as "plannedMs",
+      w.silent_since is not null as silent
+  `
+}

@@ -1,0 +1,81 @@
+import type { Lane } from '@holdfast/shared'
+import type { Sql } from '../database/connect.ts'
+import { LANE_WEIGHTS } from './lanes.ts'
+import { OPERATION_OF, type WorkKind } from './work-kind.ts'
+
+export interface ClaimOptions {
+  provider: string
+  /** The lanes that this process serves. */
+  lanes: readonly Lane[]
+  /** At most so many. */
+  limit: number
+  /** Who claims: what it has under way counts against the limit for calls in flight. */
+  replica: string
+  /** What it has under way of this operation right now. */
+  inFlight: number
+  /** The longest that a call may take, with a margin: a claim is good for at least that long. */
+  leaseMs: number
+}
+
+/**
+ * The beginning of every claim: decides how many may go (budget, calls in flight, a share for each lane with due
+ * work), locks that many due rows, oldest first, as `due (at, task_id, due_at)`, and writes down what was spent.
+ * All in the statement that claims, under the lock of the budget's row, so that it holds over all replicas.
+ *
+ * Lookups are laterals with `limit 1`: they keep the planner at index lookups where its estimates of the rows of a
+ * CTE would make it read whole tables.
+ */
+export function dueWithinBudget(sql: Sql, kind: WorkKind, options: ClaimOptions) {
+  const { provider, lanes, limit, replica, inFlight, leaseMs } = options
+  const operation = OPERATION_OF[kind]
+  const weights = lanes.map((lane) => LANE_WEIGHTS[lane])
+  return sql`
+    with budget as materialized (
+      select
+        least(b.burst, b.tokens + greatest(0, extract(epoch from clock_timestamp() - b.refilled_at)) * b.per_second) as tokens,
+        b.max_in_flight, b.paused_until
+      from holdfast.budgets b
+      where b.provider = ${provider} and b.operation = ${operation}
+      for update
+    ),
+    granted as materialized (
+      select b.tokens, case when b.paused_until > clock_timestamp() then 0 else greatest(0, least(
+        floor(b.tokens),
+        b.max_in_flight - ${inFlight}::int - coalesce((
+          select sum(s.in_flight) from holdfast.budget_shares s
+          where s.provider = ${provider} and s.operation = ${operation} and s.replica <> ${replica} and s.expires_at > clock_timestamp()
+        ), 0),
+        ${limit}::int
+      ))::int end as count
+      from budget b
+    ),
+    shares as materialized (
+      select l.lane, ceil(g.count * l.weight::float8 / sum(l.weight) over ())::int as count
+      from unnest(${lanes as Lane[]}::text[], ${weights}::int[]) as l (lane, weight), granted g
+      where g.count > 0 and exists (
+        select from holdfast.work w
+        where w.kind = ${kind} and w.provider = ${provider} and w.lane = l.lane and w.due_at <= now()
+      )
+    ),
+    due as materialized (
+      select d.at, d.task_id, d.due_at
+      from shares s cross join lateral (
+        select w.ctid as at, w.task_id, w.due_at from holdfast.work w
+        where w.kind = ${kind} and w.provider = ${provider} and w.lane = s.lane and w.due_at <= now()
+        order by w.due_at limit s.count for update skip locked
+      ) d
+      limit (select count from granted)
+    ),
+    spent as (
+      update holdfast.budgets b set tokens = g.tokens - (select count(*) from due), refilled_at = clock_timestamp()
+      from granted g
+      where b.provider = ${provider} and b.operation = ${operation} and exists (select from due)
+    ),
+    under_way as (
+      insert into holdfast.budget_shares as s (provider, operation, replica, in_flight, expires_at)
+      select ${provider}, ${operation}, ${replica}, ${inFlight}::int + count(*), clock_timestamp() + ${leaseMs}::float8 * interval '1 ms'
+      from due having count(*) > 0
+      on conflict (provider, operation, replica) do update set in_flight = excluded.in_flight, expires_at = excluded.expires_at
+    )
+  `
+}

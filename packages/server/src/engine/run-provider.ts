@@ -1,0 +1,139 @@
+import type { Lane } from '@holdfast/shared'
+import type { Logger } from 'pino'
+import { isDatabaseAway } from '../database/database-errors.ts'
+import type { Provider } from '../providers/provider.ts'
+import { burstOf, ensureBudgets } from './budgets.ts'
+import type { ClaimOptions } from './claim.ts'
+import { claimCancels } from './claim-cancels.ts'
+import { claimPolls } from './claim-polls.ts'
+import { claimSubmits } from './claim-submits.ts'
+import type { EngineContext } from './engine-context.ts'
+import { runCancel } from './run-cancel.ts'
+import { runPoll } from './run-poll.ts'
+import { runSubmit } from './run-submit.ts'
+import type { Wakeable } from './wakeable.ts'
+import { OPERATION_OF, type Operation, type WorkKind } from './work-kind.ts'
+
+export interface ProviderRunOptions {
+  provider: Provider
+  lanes: readonly Lane[]
+  replica: string
+  idleMs: number
+  /** One each, so that a wake-up reaches all. */
+  alarms: Record<WorkKind, Wakeable>
+}
+
+/** What is under way, per operation. */
+type UnderWay = Record<Operation, Map<string, Promise<void>>>
+
+const PAUSE_WHEN_AWAY_MS = 1_000
+
+interface Step {
+  workId: string
+  lagMs: number
+}
+
+/**
+ * Claims and runs one provider's work until told to stop, then waits for what is under way. Each kind has a loop of
+ * its own, so that a flood of polls does not hold submits up.
+ */
+export async function runProvider(context: EngineContext, options: ProviderRunOptions): Promise<void> {
+  const { provider } = options
+  const underWay: UnderWay = { create: new Map(), query: new Map() }
+  await untilDone(context, options, () => ensureBudgets(context.sql, provider))
+  await Promise.all([
+    pump(context, options, underWay, 'submit', claimSubmits, runSubmit),
+    pump(context, options, underWay, 'poll', claimPolls, runPoll),
+    ...(provider.cancel ? [pump(context, options, underWay, 'cancel', claimCancels, runCancel)] : []),
+  ])
+  await Promise.all([...underWay.create.values(), ...underWay.query.values()])
+}
+
+async function pump<T extends Step>(
+  context: EngineContext,
+  { provider, lanes, replica, idleMs, alarms }: ProviderRunOptions,
+  underWay: UnderWay,
+  kind: WorkKind,
+  claim: (sql: EngineContext['sql'], options: ClaimOptions) => Promise<T[]>,
+  run: (context: EngineContext, provider: Provider, work: T) => Promise<void>,
+): Promise<void> {
+  const { sql, stopping, breaker, metrics, log, leaseMs } = context
+  const alarm = alarms[kind]
+  const operation = OPERATION_OF[kind]
+  const running = underWay[operation]
+  const limit = provider.limits[operation]
+  // Half of the calls may end before the next claim: fewer, larger claims, and the connections never run dry.
+  const refillAt = Math.max(1, Math.ceil(limit.inFlight / 2))
+  /** How long the budget takes to let a burst through again. */
+  const refillMs = (burstOf(limit) / limit.perSecond) * 1000
+
+  function start(work: T): void {
+    const finished = run(context, provider, work)
+      .catch((error: unknown) => describe(log, error, kind))
+      .finally(() => {
+        running.delete(work.workId)
+        if (running.size === limit.inFlight - refillAt) alarm.wake()
+      })
+    running.set(work.workId, finished)
+  }
+
+  while (!stopping.aborted) {
+    try {
+      const allowed = breaker.allowed(performance.now())
+      metrics.circuit(provider.name, breaker.state)
+      const room = limit.inFlight - running.size
+      if (allowed === 0 || room < refillAt) {
+        await alarm.pause(idleMs, stopping)
+        continue
+      }
+      const most = Math.min(room, allowed)
+      const claimed = await claim(sql, {
+        provider: provider.name,
+        lanes,
+        limit: most,
+        replica,
+        inFlight: running.size,
+        leaseMs,
+      })
+      if (claimed.length > 0) {
+        if (allowed === 1) breaker.probing()
+        metrics.claimed(
+          provider.name,
+          kind,
+          claimed.map((work) => work.lagMs),
+        )
+        for (const work of claimed) {
+          // Still under way here: its answer is guarded by the task's status, so it need not be asked twice.
+          if (!running.has(work.workId)) start(work)
+        }
+        metrics.inFlight(provider.name, operation, running.size)
+      }
+      // A full claim means that there may be more at once; a part of one, that the budget or the work ran out.
+      if (claimed.length < most)
+        await alarm.pause(claimed.length === 0 ? idleMs : Math.min(idleMs, refillMs), stopping)
+    } catch (error) {
+      log.warn({ err: error, provider: provider.name, kind }, 'looking for work failed; trying again')
+      await alarm.pause(PAUSE_WHEN_AWAY_MS, stopping)
+    }
+  }
+}
+
+async function untilDone(
+  context: EngineContext,
+  { alarms }: ProviderRunOptions,
+  work: () => Promise<void>,
+): Promise<void> {
+  while (!context.stopping.aborted) {
+    try {
+      return await work()
+    } catch (error) {
+      context.log.warn({ err: error }, 'the database did not take the limits of a provider; trying again')
+      await alarms.submit.pause(PAUSE_WHEN_AWAY_MS, context.stopping)
+    }
+  }
+}
+
+/** The claim has already set when the step is tried again. */
+function describe(log: Logger, error: unknown, kind: WorkKind): void {
+  log[isDatabaseAway(error) ? 'warn' : 'error']({ err: error, kind }, 'a step could not be finished')
+}

@@ -1,0 +1,98 @@
+import type { Logger } from 'pino'
+import type { Sql } from '../database/connect.ts'
+import { transaction } from '../database/transaction.ts'
+import type { Provider } from '../providers/provider.ts'
+import { choosePrice } from './schedule/choose-price.ts'
+import {
+  type DurationHistogram,
+  histogramFromArray,
+  histogramToArray,
+  type ObservedFinish,
+  observe,
+} from './schedule/duration-histogram.ts'
+import { fixedSchedule } from './schedule/fixed-schedule.ts'
+import { nextPollMs, type PollPlan } from './schedule/poll-plan.ts'
+import { pollPlanFor } from './schedule/poll-plan-for.ts'
+
+export interface DurationLearner {
+  /** Makes sure that every type has a plan, and reads what other processes have learned. */
+  start(): Promise<void>
+  learn(type: string, finish: ObservedFinish): void
+  /** How long until the first poll of a task nobody watches. */
+  firstPollMs(type: string, random: number): number
+  /** Writes what was learned and plans anew. */
+  flush(): Promise<void>
+}
+
+/** Half of what a provider takes is for planned polls; the rest is for watched tasks and for catching up. */
+const SHARE_FOR_PLANS = 0.5
+
+/** A poll of a task that nobody watches is not worth less than this much of its lag. */
+const LEAST_PRICE_MS = 1_000
+
+/**
+ * Learns how long tasks of each type take at one provider, in the database so that all replicas know, and turns it
+ * into the polling plans that the claims look up.
+ */
+export function createDurationLearner(
+  { sql, provider, types, log }: { sql: Sql; provider: Provider; types: readonly string[]; log: Logger },
+  now: () => number = performance.now.bind(performance),
+): DurationLearner {
+  const { minPollMs } = provider.limits
+  const waiting = new Map<string, ObservedFinish[]>()
+  const plans = new Map<string, PollPlan>()
+  let since = now()
+
+  async function writePlan(type: string, finishes: ObservedFinish[], seconds: number): Promise<void> {
+    await transaction(sql, async (tx) => {
+      const [row] = await tx<{ histogram: number[] }[]>`
+        select histogram from holdfast.poll_plans where provider = ${provider.name} and type = ${type} for update
+      `
+      const histogram = finishes.reduce(
+        (sum: DurationHistogram, finish) => observe(sum, finish),
+        histogramFromArray(row?.histogram),
+      )
+      const tasks = finishes.length / Math.max(1, seconds)
+      const budget = (provider.limits.query.perSecond * SHARE_FOR_PLANS) / Math.max(1, types.length)
+      const pricePerPollMs = Math.max(LEAST_PRICE_MS, choosePrice([{ histogram, minPollMs, tasks }], budget))
+      const plan = pollPlanFor(histogram, { pricePerPollMs, minPollMs })
+      plans.set(type, plan)
+      await tx`
+        insert into holdfast.poll_plans (provider, type, histogram, ages_ms, intervals_ms, jitter_from, jitter_to)
+        values (
+          ${provider.name}, ${type}, ${histogramToArray(histogram)}::float8[], ${[...plan.agesMs]}::float8[],
+          ${[...plan.intervalsMs]}::float8[], ${plan.jitter[0]}, ${plan.jitter[1]}
+        )
+        on conflict (provider, type) do update set
+          histogram = excluded.histogram, ages_ms = excluded.ages_ms, intervals_ms = excluded.intervals_ms,
+          jitter_from = excluded.jitter_from, jitter_to = excluded.jitter_to, planned_at = now()
+      `
+    })
+  }
+
+  return {
+    async start() {
+      for (const type of types) await writePlan(type, [], 1)
+    },
+    learn(type, finish) {
+      const ofType = waiting.get(type) ?? []
+      waiting.set(type, ofType)
+      ofType.push(finish)
+    },
+    firstPollMs: (type, random) => nextPollMs(plans.get(type) ?? fixedSchedule(minPollMs), 0, random),
+    async flush() {
+      const seconds = (now() - since) / 1000
+      since = now()
+      const learned = [...waiting]
+      waiting.clear()
+      for (const [type, finishes] of learned) {
+        try {
+          await writePlan(type, finishes, seconds)
+        } catch (error) {
+          // What was learned is only ever a better guess; the next tasks teach it again.
+          log.warn({ err: error, type }, 'durations could not be written')
+        }
+      }
+    },
+  }
+}

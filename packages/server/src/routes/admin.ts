@@ -1,0 +1,29 @@
+import { deadLettersQuery } from '@holdfast/shared/schemas'
+import { Hono } from 'hono'
+import { discardDeadLetter, listDeadLetters, retryDeadLetter } from '../dead-letters/dead-letters.ts'
+import { HoldfastError } from '../errors.ts'
+import type { AppContext, AppEnv } from './app-context.ts'
+import { readId, readQuery } from './read-input.ts'
+
+/** What operators do (E7). Everyone else is told that it is not allowed. */
+export function adminRoutes({ sql, bus, engine, types }: AppContext) {
+  return new Hono<AppEnv>()
+    .use(async (c, next) => {
+      if (!c.get('identity').admin) throw new HoldfastError('FORBIDDEN', 'This is for administrators.')
+      await next()
+    })
+    .get('/dead-letters', async (c) => {
+      const { cursor } = readQuery(c, deadLettersQuery)
+      return c.json({ deadLetters: await listDeadLetters(sql, cursor ?? null) })
+    })
+    .post('/dead-letters/:id/retry', async (c) => {
+      const { task, userId } = await retryDeadLetter(sql, types, readId(c, 'dead letter'), c.get('traceId'))
+      engine.wake()
+      bus.publish(userId)
+      return c.json({ task }, 201)
+    })
+    .post('/dead-letters/:id/discard', async (c) => {
+      await discardDeadLetter(sql, readId(c, 'dead letter'))
+      return c.json({ discarded: true })
+    })
+}

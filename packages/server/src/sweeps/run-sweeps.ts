@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Bus } from '../bus/bus.ts'
+import type { Sql } from '../database/connect.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { TaskTypes } from '../tasks/task-types.ts'
+import { sweepOverdue } from './sweep-overdue.ts'
+import { sweepSilent } from './sweep-silent.ts'
+import { sweepUsedUp } from './sweep-used-up.ts'
+import { sweepWaiting } from './sweep-waiting.ts'
+
+export interface SweepContext {
+  sql: Sql
+  bus: Bus
+  types: TaskTypes
+  log: Logger
+}
+
+const SWEEPS: Record<string, (context: SweepContext) => Promise<number>> = {
+  overdue: sweepOverdue,
+  waiting: sweepWaiting,
+  silent: sweepSilent,
+  'used-up': sweepUsedUp,
+}
+
+/** Looks after what no single step can see, again and again until told to stop. Run under a lock. */
+export async function runSweeps(
+  context: SweepContext & { metrics: Metrics; everyMs: number; until: AbortSignal },
+): Promise<void> {
+  const { until, metrics, log, everyMs } = context
+  while (!until.aborted) {
+    for (const [name, sweep] of Object.entries(SWEEPS)) {
+      if (until.aborted) return
+      try {
+        metrics.swept(name, await sweep(context))
+      } catch (error) {
+        log.warn({ err: error, sweep: name }, 'a sweep could not be finished; the next one tries again')
+      }
+    }
+    // An abort only ends the pause.
+    await sleep(everyMs, undefined, { signal: until }).catch(() => {})
+  }
+}

@@ -1,0 +1,2 @@
+drop table if exists holdfast.budget_shares;
+drop table if exists holdfast.budgets;

@@ -37,3 +37,8 @@ export async function pauseBudget(
     where provider = ${provider} and operation = ${operation}
   `
 }
+
+/** This replica has nothing under way any more; the others need not wait to find out. */
+export async function returnShares(sql: Sql, provider: string, replica: string): Promise<void> {
+  await sql`delete from holdfast.budget_shares where provider = ${provider} and replica = ${replica}`
+}

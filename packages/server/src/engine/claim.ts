@@ -71,11 +71,14 @@ export function dueWithinBudget(sql: Sql, kind: WorkKind, options: ClaimOptions)
       from granted g
       where b.provider = ${provider} and b.operation = ${operation} and exists (select from due)
     ),
+    -- Also when nothing was claimed, so that others learn within a moment of calls that have ended; but only changes.
     under_way as (
       insert into holdfast.budget_shares as s (provider, operation, replica, in_flight, expires_at)
       select ${provider}, ${operation}, ${replica}, ${inFlight}::int + count(*), clock_timestamp() + ${leaseMs}::float8 * interval '1 ms'
-      from due having count(*) > 0
+      from due having ${inFlight}::int + count(*) > 0
+        or exists (select from holdfast.budget_shares where provider = ${provider} and operation = ${operation} and replica = ${replica})
       on conflict (provider, operation, replica) do update set in_flight = excluded.in_flight, expires_at = excluded.expires_at
+      where s.in_flight <> excluded.in_flight or (excluded.in_flight > 0 and s.expires_at < excluded.expires_at - interval '1 s')
     )
   `
 }

@@ -2,7 +2,7 @@ import type { Lane } from '@holdfast/shared'
 import type { Logger } from 'pino'
 import { isDatabaseAway } from '../database/database-errors.ts'
 import type { Provider } from '../providers/provider.ts'
-import { burstOf, ensureBudgets } from './budgets.ts'
+import { burstOf, ensureBudgets, returnShares } from './budgets.ts'
 import type { ClaimOptions } from './claim.ts'
 import { claimCancels } from './claim-cancels.ts'
 import { claimPolls } from './claim-polls.ts'
@@ -47,6 +47,9 @@ export async function runProvider(context: EngineContext, options: ProviderRunOp
     ...(provider.cancel ? [pump(context, options, underWay, 'cancel', claimCancels, runCancel)] : []),
   ])
   await Promise.all([...underWay.create.values(), ...underWay.query.values()])
+  await returnShares(context.sql, provider.name, options.replica).catch((error: unknown) => {
+    context.log.debug({ err: error }, 'shares expire by themselves')
+  })
 }
 
 async function pump<T extends Step>(

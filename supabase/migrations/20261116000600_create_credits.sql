@@ -38,3 +38,5 @@ $$;
 
 create or replace trigger refuse_ledger_change before update or delete on holdfast.credit_ledger
   for each row execute function holdfast.refuse_ledger_change();
+create or replace trigger refuse_ledger_truncate before truncate on holdfast.credit_ledger
+  for each statement execute function holdfast.refuse_ledger_change();

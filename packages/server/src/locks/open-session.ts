@@ -45,7 +45,7 @@ export async function openSession(url: string, options: SessionOptions): Promise
     onclose: () => cut(new Error('The connection to PostgreSQL was closed.')),
     connection: { application_name: options.applicationName },
     socket: async ({ host, port, path }: { host: string[]; port: number[]; path?: string }) => {
-      if (taken) throw new Error('The session has ended.')
+      if (taken) throw new Error('The connection to PostgreSQL was closed.')
       taken = true
       // Of several hosts the first is taken: the lock belongs to the primary.
       socket = path ? connect(path) : connect(port[0] ?? 5432, host[0] ?? 'localhost')

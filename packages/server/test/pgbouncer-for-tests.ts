@@ -54,7 +54,8 @@ export async function startTestPgbouncer(options: TestPgbouncerOptions): Promise
     return {
       url: url.href,
       async stop() {
-        await server.stop('SIGINT')
+        // The gentler signals wait for its clients, in a way that differs from version to version.
+        await server.stop('SIGKILL')
         await remove()
       },
     }

@@ -16,6 +16,8 @@ export interface ServerProcess {
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
+const READY_WITHIN_MS = 20_000
+
 /** Runs a server until it is stopped, at the latest with this process; resolves when it accepts connections. */
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
   const { binary, args, port, account } = options
@@ -32,10 +34,12 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
   })
   const onExit = () => child.kill('SIGKILL')
   process.once('exit', onExit)
+  const end = Date.now() + READY_WITHIN_MS
   while (!(await accepts(port))) {
-    if (hasEnded(child)) {
+    if (hasEnded(child) || Date.now() > end) {
       process.off('exit', onExit)
-      throw new Error(`${binary} ended while starting:\n${said}`)
+      child.kill('SIGKILL')
+      throw new Error(`${binary} did not start to listen on port ${port}:\n${said}`)
     }
     await delay(10)
   }

@@ -25,9 +25,7 @@ export interface Lease {
 /** How much earlier than the others the holder counts its time as over: room for late timers and drifting clocks. */
 const MARGIN = 0.1
 
-/**
- * How long an answer may take before what it says about a lock is of no use any more.
- */
+/** How long an answer may take before what it says about a lock is of no use any more. */
 export function usefulFor(ttlMs: number): number {
   return ttlMs * (1 - MARGIN)
 }

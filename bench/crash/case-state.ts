@@ -1,0 +1,50 @@
+import type { TaskStatus } from '@holdfast/shared'
+import type postgres from 'postgres'
+
+/** What a database with one user's one wish in it holds. */
+export interface CaseState {
+  tasks: {
+    id: string
+    status: TaskStatus
+    failureCode: string | null
+    messageId: string | null
+    sending: boolean
+    externalId: string | null
+  }[]
+  workRows: number
+  keys: number
+  messages: { id: string; taskId: string }[]
+  unread: number
+  artifacts: { taskId: string; messageId: string | null }[]
+}
+
+export async function readCaseState(sql: postgres.Sql): Promise<CaseState> {
+  // One statement, so that it is one moment.
+  const [row] = await sql<[{ state: CaseState }]>`
+    select json_build_object(
+      'tasks', (
+        select coalesce(json_agg(json_build_object(
+          'id', t.id, 'status', t.status, 'failureCode', t.failure_code, 'messageId', t.message_id,
+          'sending', j.sending_at is not null, 'externalId', j.external_id
+        )), '[]')
+        from holdfast.tasks t left join holdfast.provider_jobs j on j.task_id = t.id
+      ),
+      'workRows', (select count(*) from holdfast.work),
+      'keys', (select count(*) from holdfast.idempotency_keys),
+      'messages', (select coalesce(json_agg(json_build_object('id', id, 'taskId', task_id)), '[]') from holdfast.messages),
+      'unread', (select coalesce(sum(unread_count), 0) from holdfast.conversations),
+      'artifacts', (
+        select coalesce(json_agg(json_build_object('taskId', task_id, 'messageId', message_id)), '[]') from holdfast.artifacts
+      )
+    ) as state
+  `
+  return row.state
+}
+
+export function isFinished({ tasks, workRows }: CaseState): boolean {
+  return (
+    tasks.length > 0 &&
+    workRows === 0 &&
+    tasks.every(({ status }) => status !== 'pending' && status !== 'running')
+  )
+}

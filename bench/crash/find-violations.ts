@@ -1,0 +1,75 @@
+import type { CaseState } from './case-state.ts'
+import type { Scenario } from './scenarios.ts'
+
+interface CaseFacts {
+  scenario: Scenario
+  /** At each death of a process, oldest first. */
+  atDeath: CaseState[]
+  end: CaseState
+  /** The task ids that the client was answered with, over all its tries. */
+  answeredIds: string[]
+  /** Tasks that the provider accepted. */
+  creates: number
+  /** Create requests that reached the provider, accepted or not. */
+  sends: number
+}
+
+/** What must hold however often and wherever a server died: each sentence that does not. */
+export function findViolations(facts: CaseFacts): string[] {
+  const { scenario, atDeath, end, answeredIds, creates, sends } = facts
+  const violations: string[] = []
+  const must = (holds: boolean, sentence: string) => {
+    if (!holds) violations.push(sentence)
+  }
+
+  must(end.tasks.length === 1, `there are ${end.tasks.length} tasks for one wish`)
+  must(end.keys === 1, `there are ${end.keys} idempotency keys for one wish`)
+  const [task] = end.tasks
+  if (!task) return violations
+  must(
+    answeredIds.every((id) => id === task.id),
+    `the client was told of ${answeredIds.join(' and ')}, the task is ${task.id}`,
+  )
+
+  must(creates <= 1, `the provider accepted ${creates} creates for one task`)
+  must(sends <= scenario.maxSends, `${sends} creates were sent, ${scenario.maxSends} may be`)
+
+  // Whoever dies between marking and writing the answer down leaves exactly this behind.
+  const lost = atDeath.some(({ tasks }) =>
+    tasks.some(({ status, sending, externalId }) => status === 'pending' && sending && externalId === null),
+  )
+  const unknown = { status: 'failed', code: 'SUBMIT_UNKNOWN' }
+  // A cancel that the client repeats may come before anybody has found out.
+  const wanted = !lost
+    ? [scenario.ends]
+    : scenario.cancel === 'sending'
+      ? [unknown, scenario.ends]
+      : [unknown]
+  must(
+    wanted.some(({ status, code }) => task.status === status && task.failureCode === code),
+    `it ended as ${task.status} ${task.failureCode ?? ''}, not as ${wanted.map(({ status, code }) => code ?? status).join(' or ')}`,
+  )
+  must(
+    atDeath.every((state) => state.tasks.every(({ status }) => isActive(status) || status === task.status)),
+    'it changed after it had ended',
+  )
+  must(end.workRows === 0, `${end.workRows} rows of work are left`)
+
+  const completed = task.status === 'completed'
+  const count = completed ? 1 : 0
+  must(!completed || creates === 1, `it completed with ${creates} creates`)
+  must(end.messages.length === count, `there are ${end.messages.length} messages`)
+  must(end.unread === count, `the conversation says ${end.unread} unread`)
+  must(end.artifacts.length === count, `there are ${end.artifacts.length} artifacts`)
+  must(task.messageId === (end.messages[0]?.id ?? null), 'the task does not name its message')
+  must(
+    end.messages.every(({ taskId }) => taskId === task.id) &&
+      end.artifacts.every(({ taskId, messageId }) => taskId === task.id && messageId === task.messageId),
+    'the message or the artifact is not of this task',
+  )
+  return violations
+}
+
+function isActive(status: string): boolean {
+  return status === 'pending' || status === 'running'
+}

@@ -1,0 +1,28 @@
+/** Before the awaited thing is asked for, a few turns of the event loop after that, or when its answer is there. */
+export const MOMENTS = ['before', 'during', 'after'] as const
+export type Moment = (typeof MOMENTS)[number]
+
+export interface Kill {
+  point: string
+  moment: Moment
+  /** The how-manieth time the point is passed, from 1. */
+  hit: number
+}
+
+/** What `preload.ts` is to do in a server process. */
+export interface Orders {
+  /** A JSON file of instrumented sources by file URL. */
+  sourcesFile: string
+  /** Points count from the first one that begins with this: an idle engine passes some all the time. */
+  armAt: string
+  /** Where every point passed is noted, a line each. */
+  recordFile?: string
+  kill?: Kill
+}
+
+/** The one argument of `server-process.ts`, as JSON. */
+export interface ServerProcessSettings {
+  databaseUrl: string
+  kieUrl: string
+  orders?: Orders
+}

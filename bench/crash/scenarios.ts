@@ -1,0 +1,165 @@
+import type { FailureCode, TerminalStatus } from '@holdfast/shared'
+
+/** One way a task can go, and how it ends if nobody dies on the way. */
+export interface Scenario {
+  name: string
+  type: 'image' | 'hurried'
+  /** Words in brackets tell the simulator what to do. */
+  prompt: string
+  /** Kill points count from here on. */
+  armAt: string
+  /** Files whose points are of interest; the others are those of the first scenario. @default all */
+  around?: readonly string[]
+  ends: { status: TerminalStatus; code: FailureCode | null }
+  /** Most create requests that may reach the provider. */
+  maxSends: number
+  /** Cancelled by its user: once it runs, or while the reply to its create is held back. */
+  cancel?: 'running' | 'sending'
+  /** The client sends its request twice at once, with the same key. */
+  twice?: boolean
+  /** Nobody listens where the provider should be. */
+  providerAway?: boolean
+  /** A first process dies with the create marked as being sent; points are those of the process after it. */
+  afterLostCreate?: boolean
+}
+
+const SUBMITTING = [
+  'engine/run-submit.ts',
+  'engine/until-written.ts',
+  'tasks/mark-sending.ts',
+  'tasks/settle-task.ts',
+  'database/',
+  'providers/',
+]
+const POLLING = ['engine/run-poll.ts', 'tasks/settle-task.ts', 'database/', 'providers/']
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'completes',
+    type: 'image',
+    prompt: 'a lighthouse in a storm',
+    armAt: 'tasks/create-task.ts',
+    ends: { status: 'completed', code: null },
+    maxSends: 1,
+  },
+  {
+    name: 'told to wait',
+    type: 'image',
+    prompt: 'a lighthouse [busy-seconds] [fast]',
+    armAt: 'providers/kie/kie.ts',
+    around: SUBMITTING,
+    ends: { status: 'completed', code: null },
+    maxSends: 2,
+  },
+  {
+    name: 'refused',
+    type: 'image',
+    prompt: 'a lighthouse [refuse]',
+    armAt: 'providers/kie/kie.ts',
+    around: SUBMITTING,
+    ends: { status: 'failed', code: 'SUBMIT_REFUSED' },
+    maxSends: 1,
+  },
+  {
+    name: 'reply lost',
+    type: 'image',
+    prompt: 'a lighthouse [lost]',
+    armAt: 'providers/kie/kie.ts',
+    around: SUBMITTING,
+    ends: { status: 'failed', code: 'SUBMIT_UNKNOWN' },
+    maxSends: 1,
+  },
+  {
+    name: 'found as lost',
+    type: 'image',
+    prompt: 'a lighthouse',
+    armAt: '',
+    around: [...SUBMITTING, 'engine/engine.ts', 'engine/hasten-polls.ts'],
+    ends: { status: 'failed', code: 'SUBMIT_UNKNOWN' },
+    maxSends: 0,
+    afterLostCreate: true,
+  },
+  {
+    name: 'fails there',
+    type: 'image',
+    prompt: 'a lighthouse [fail] [fast]',
+    armAt: 'engine/run-poll.ts',
+    around: POLLING,
+    ends: { status: 'failed', code: 'PROVIDER_FAILED' },
+    maxSends: 1,
+  },
+  {
+    name: 'vanishes there',
+    type: 'image',
+    prompt: 'a lighthouse [vanish]',
+    armAt: 'engine/run-poll.ts',
+    around: POLLING,
+    ends: { status: 'failed', code: 'TASK_NOT_FOUND' },
+    maxSends: 1,
+  },
+  {
+    name: 'past its deadline',
+    type: 'hurried',
+    prompt: 'a lighthouse [stuck]',
+    armAt: 'engine/run-poll.ts',
+    around: POLLING,
+    ends: { status: 'failed', code: 'DEADLINE_EXCEEDED' },
+    maxSends: 1,
+  },
+  {
+    name: 'is cancelled',
+    type: 'image',
+    prompt: 'a lighthouse [stuck]',
+    armAt: 'tasks/cancel-task.ts',
+    around: ['tasks/cancel-task.ts', 'tasks/settle-task.ts', 'engine/run-cancel.ts', 'database/'],
+    ends: { status: 'cancelled', code: null },
+    maxSends: 1,
+    cancel: 'running',
+  },
+  {
+    name: 'cancelled on the way',
+    type: 'image',
+    prompt: 'a lighthouse [stuck]',
+    armAt: 'tasks/cancel-task.ts',
+    around: [
+      'tasks/cancel-task.ts',
+      'tasks/accept-task.ts',
+      'engine/run-submit.ts',
+      'engine/run-cancel.ts',
+      'database/',
+    ],
+    ends: { status: 'cancelled', code: null },
+    maxSends: 1,
+    cancel: 'sending',
+  },
+  {
+    name: 'asked twice',
+    type: 'image',
+    prompt: 'a lighthouse [fast]',
+    armAt: 'tasks/create-task.ts',
+    around: ['tasks/create-task.ts'],
+    ends: { status: 'completed', code: null },
+    maxSends: 1,
+    twice: true,
+  },
+  {
+    name: 'provider away',
+    type: 'image',
+    prompt: 'a lighthouse',
+    armAt: 'engine/run-submit.ts',
+    around: ['engine/run-submit.ts'],
+    ends: { status: 'failed', code: 'SUBMIT_UNAVAILABLE' },
+    maxSends: 0,
+    providerAway: true,
+  },
+]
+
+/** The create has arrived and its reply is on the way: what no kill point hits for certain. */
+export const REPLY_UNDER_WAY: Scenario = {
+  name: 'reply under way',
+  type: 'image',
+  prompt: 'a lighthouse [hang]',
+  armAt: '',
+  ends: { status: 'failed', code: 'SUBMIT_UNKNOWN' },
+  maxSends: 1,
+}

@@ -1,0 +1,36 @@
+import { createServer } from 'node:http'
+import { createHoldfast, createKie, createLog, defaultTaskTypes, type TaskType } from '@holdfast/server'
+import type { ServerProcessSettings } from './orders.ts'
+
+/**
+ * A server as an application would embed it, with every wait made short, so that what a killed process had claimed
+ * comes back within three seconds. Says its port as one line of JSON and ends with whoever started it.
+ */
+const { databaseUrl, kieUrl }: ServerProcessSettings = JSON.parse(process.argv[2] ?? '{}')
+
+const kie = createKie({
+  apiKey: 'crash-key',
+  baseUrl: kieUrl,
+  models: { image: 'google/nano-banana', hurried: 'google/nano-banana' },
+  limits: { callTimeoutMs: 2_000, minPollMs: 150, notFoundGraceMs: 200 },
+})
+const image: TaskType = { ...(defaultTaskTypes.image as TaskType), watchedPollMs: 150 }
+
+const holdfast = createHoldfast({
+  database: databaseUrl,
+  auth: async (token) => ({ userId: token, expiresAt: null }),
+  // KIE cannot cancel; with a provider that can, that path runs too.
+  providers: [{ ...kie, cancel: async () => true }],
+  types: { image, hurried: { ...image, deadlineMs: 500 } },
+  engine: { leaseMarginMs: 300, idleMs: 100 },
+  streams: { sweepMs: 500 },
+  log: createLog('info', process.stderr),
+})
+holdfast.start()
+
+const server = createServer(holdfast.listener)
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  process.stdout.write(`${JSON.stringify({ port: typeof address === 'object' ? address?.port : null })}\n`)
+})
+process.stdin.resume().once('end', () => process.exit())

@@ -1,0 +1,65 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+
+interface ReplyGate {
+  url: string
+  /** From now on the replies to creates are held back. */
+  hold(): void
+  /** Lets them go. */
+  release(): void
+  close(): Promise<void>
+}
+
+/** Stands before the provider, and can hold its replies to creates back: the slowness of a real one, on demand. */
+export async function startReplyGate(target: string): Promise<ReplyGate> {
+  let opened = Promise.resolve()
+  let release = () => {}
+
+  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const reply = await fetch(new URL(request.url ?? '/', target), {
+      method: request.method,
+      headers: {
+        authorization: request.headers.authorization ?? '',
+        'content-type': 'application/json',
+        'user-agent': request.headers['user-agent'] ?? '',
+      },
+      ...(request.method === 'POST' ? { body: Buffer.concat(chunks) } : {}),
+    })
+    const body = Buffer.from(await reply.arrayBuffer())
+    if (request.method === 'POST') await opened
+    const retryAfter = reply.headers.get('retry-after')
+    response.writeHead(reply.status, {
+      'content-type': reply.headers.get('content-type') ?? 'application/json',
+      ...(retryAfter ? { 'retry-after': retryAfter } : {}),
+    })
+    response.end(body)
+  }
+
+  const server = createServer((request, response) => {
+    // Cut off over there is cut off over here.
+    forward(request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const address = server.address()
+  if (typeof address !== 'object' || !address) throw new Error('The gate has no port.')
+
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    hold() {
+      opened = new Promise((resolve) => {
+        release = resolve
+      })
+    },
+    release: () => release(),
+    close: () =>
+      new Promise((resolve) => {
+        release()
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

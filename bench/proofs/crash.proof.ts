@@ -1,0 +1,130 @@
+/** A server killed at every await of submit, poll and settle: nothing is lost, sent twice or told twice. */
+import { parseArgs } from 'node:util'
+import { chooseKills } from '../crash/choose-kills.ts'
+import { openCrashLab } from '../crash/crash-lab.ts'
+import { recordHits } from '../crash/record-hits.ts'
+import { type CaseReport, type CrashCase, runCase } from '../crash/run-case.ts'
+import { runInLanes } from '../crash/run-in-lanes.ts'
+import { REPLY_UNDER_WAY, SCENARIOS } from '../crash/scenarios.ts'
+
+const HELP = `npm run proof -- crash [options]
+
+  --only TEXT    only scenarios and points whose name contains TEXT
+  --lanes N      cases at a time (3)
+  --verbose      what the servers said in a case that went wrong`
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', default: '' },
+    lanes: { type: 'string', default: '3' },
+    verbose: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+})
+if (options.help) {
+  console.log(HELP)
+  process.exit(0)
+}
+
+interface Row {
+  name: string
+  point: string
+  hits: number
+  reports: CaseReport[]
+}
+
+const began = performance.now()
+const lab = await openCrashLab()
+const rows: Row[] = []
+const passed = new Set<string>()
+try {
+  const jobs: { row: Row; crash: CrashCase }[] = []
+  const recorded = await runInLanes(SCENARIOS, Number(options.lanes), async (scenario) => ({
+    scenario,
+    hits: await recordHits(lab, scenario),
+  }))
+  for (const { scenario, hits } of recorded) {
+    for (const point of hits.keys()) passed.add(point)
+    for (const kill of chooseKills(scenario, hits)) {
+      if (!`${scenario.name} ${kill.point}`.includes(options.only)) continue
+      let row = rows.find(({ name, point }) => name === scenario.name && point === kill.point)
+      if (!row) {
+        row = { name: scenario.name, point: kill.point, hits: hits.get(kill.point) ?? 0, reports: [] }
+        rows.push(row)
+      }
+      jobs.push({ row, crash: { scenario, kill } })
+    }
+  }
+  const underWay: Row = { name: REPLY_UNDER_WAY.name, point: 'killed from outside', hits: 1, reports: [] }
+  rows.push(underWay)
+  jobs.push({ row: underWay, crash: { scenario: REPLY_UNDER_WAY, killOnCreate: true } })
+
+  console.log(
+    `${lab.points.length} awaits, ${passed.size} passed by ${SCENARIOS.length} scenarios; ${jobs.length} cases\n`,
+  )
+  let done = 0
+  await runInLanes(jobs, Number(options.lanes), async ({ row, crash }) => {
+    const report = await runCase(lab, crash)
+    row.reports.push(report)
+    done++
+    if (done % 50 === 0) console.log(`… ${done} of ${jobs.length}`)
+    if (report.violations.length === 0) return
+    const where = crash.kill ? `${crash.kill.moment} ${crash.kill.point}, hit ${crash.kill.hit}` : row.point
+    console.log(`VIOLATION in "${row.name}", killed ${where}: ${report.violations.join('; ')}`)
+    if (options.verbose) console.log(report.said)
+  })
+} finally {
+  await lab.close()
+}
+
+const table = rows.map(({ name, point, hits, reports }) => ({
+  scenario: name,
+  point,
+  hits: String(hits),
+  deaths: String(reports.filter(({ died }) => died).length),
+  outcome: tally(reports.map(({ outcome }) => outcome)),
+  creates: tally(reports.map(({ creates }) => String(creates))),
+  messages: tally(reports.map(({ messages }) => String(messages))),
+}))
+printTable(table)
+
+const never = lab.points.filter(({ id }) => !passed.has(id))
+console.log(`\nNot passed by any scenario (${never.length}):`)
+for (const { id, text } of never) console.log(`  ${id.padEnd(44)}${text.slice(0, 90)}`)
+
+const reports = rows.flatMap((row) => row.reports)
+const count = (holds: (report: CaseReport) => boolean) => reports.filter(holds).length
+const figures = {
+  points: passed.size,
+  cases: reports.length,
+  deaths: count(({ died }) => died),
+  completed: count(({ outcome }) => outcome === 'completed'),
+  submitUnknown: count(({ outcome }) => outcome === 'SUBMIT_UNKNOWN'),
+  mostCreates: Math.max(0, ...reports.map(({ creates }) => creates)),
+  violations: reports.reduce((sum, { violations }) => sum + violations.length, 0),
+  seconds: Math.round((performance.now() - began) / 1000),
+}
+console.log(`\n${JSON.stringify(figures)}`)
+process.exitCode = figures.violations === 0 ? 0 : 1
+
+/** `completed ×5, SUBMIT_UNKNOWN ×1`; alone without a number. */
+function tally(values: string[]): string {
+  const counts = [...Map.groupBy(values, (value) => value)]
+  return counts.map(([value, all]) => (counts.length === 1 ? value : `${value} ×${all.length}`)).join(', ')
+}
+
+function printTable(lines: Record<string, string>[]): void {
+  const names = Object.keys(lines[0] ?? {})
+  const widths = names.map((name) => Math.max(name.length, ...lines.map((line) => line[name]?.length ?? 0)))
+  const print = (cells: string[]) =>
+    console.log(
+      cells
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+  console.log()
+  print(names)
+  print(widths.map((width) => '-'.repeat(width)))
+  for (const line of lines) print(names.map((name) => line[name] ?? ''))
+}

@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import { arrayTypes } from './array-types.ts'
 
 export type Sql = postgres.Sql
 export type Tx = postgres.TransactionSql
@@ -17,6 +18,8 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
     // Reconnecting after a restart of PostgreSQL must not take longer than its own start.
     backoff: (attempt) => Math.min(2, 0.1 * 2 ** attempt),
     onnotice: () => {},
+    fetch_types: false,
+    types: arrayTypes,
     connection: { application_name: options.applicationName ?? 'holdfast' },
   })
 }

@@ -17,4 +17,6 @@ export interface EngineContext {
   reschedule: Batcher<Rescheduled>
   /** Aborted when the engine stops: polls are given up and handed back, creates are seen through. */
   stopping: AbortSignal
+  /** Aborted when a stop has waited long enough: what could not be written is let go. */
+  givenUp: AbortSignal
 }

@@ -62,6 +62,7 @@ export function createEngine(
   options: EngineOptions = defaultEngineOptions,
 ): Engine {
   const stopping = new AbortController()
+  const givenUp = new AbortController()
   const inFlight = new Map<string, Promise<void>>()
   const reschedule = createBatcher({
     write: (batch: Parameters<typeof rescheduleWork>[1]) => rescheduleWork(sql, batch),
@@ -77,6 +78,7 @@ export function createEngine(
     random,
     reschedule,
     stopping: stopping.signal,
+    givenUp: givenUp.signal,
   }
   const longestCallMs = Math.max(
     0,
@@ -166,6 +168,7 @@ export function createEngine(
       })
       await Promise.race([Promise.all(inFlight.values()), tooLong])
       clearTimeout(timer)
+      givenUp.abort()
       await reschedule.flush()
     },
   }

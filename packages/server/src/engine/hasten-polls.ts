@@ -1,14 +1,20 @@
 import type { Sql } from '../database/connect.ts'
+import { transaction } from '../database/transaction.ts'
 
 /**
  * Somebody has begun to watch: poll this user's tasks soon instead of at their unwatched pace. `withinMs` is the
- * provider's minimum, so coming and going cannot make it more often than that.
+ * provider's minimum, so coming and going cannot make it more often than that. The epoch rises
+ * too, so that an unwatched due time which is just being written does not undo it.
  */
 export async function hastenPolls(sql: Sql, userId: string, withinMs: number): Promise<void> {
-  await sql`
-    update holdfast.work w set due_at = now() + ${withinMs} * interval '1 ms'
+  // Two streams of one user may want the same rows in another order.
+  await transaction(
+    sql,
+    (tx) => tx`
+    update holdfast.work w set due_at = now() + ${withinMs} * interval '1 ms', epoch = w.epoch + 1
     from holdfast.tasks t
     where t.user_id = ${userId} and t.status in ('pending', 'running')
       and w.task_id = t.id and w.kind = 'poll' and w.due_at > now() + ${withinMs} * interval '1 ms'
-  `
+  `,
+  )
 }

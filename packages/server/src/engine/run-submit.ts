@@ -34,7 +34,7 @@ export async function runSubmit(
   const fence = { workId: work.workId, epoch: work.epoch }
 
   async function settle(settlement: Settlement): Promise<void> {
-    const result = await untilWritten(() => settleTask(sql, work.taskId, settlement), log)
+    const result = await untilWritten(() => settleTask(sql, work.taskId, settlement), log, context.givenUp)
     if (result.kind === 'settled') bus.publish(result.userId)
   }
 
@@ -85,6 +85,7 @@ export async function runSubmit(
             canCancel: provider.cancel !== undefined,
           }),
         log,
+        context.givenUp,
       )
       if (result.kind === 'running') bus.publish(result.userId)
       return
@@ -128,6 +129,7 @@ export async function runSubmit(
             reason: outcome.reason,
           }),
         log,
+        context.givenUp,
       )
     }
   }

@@ -7,16 +7,21 @@ const LONGEST_PAUSE_MS = 2_000
 
 /**
  * Writes down what was learned from outside, again and again while the database is away: a provider's answer to a
- * create exists nowhere else.
+ * create exists nowhere else. Only a stop that has waited long enough makes it give up.
  */
-export async function untilWritten<T>(write: () => Promise<T>, log: Logger): Promise<T> {
+export async function untilWritten<T>(
+  write: () => Promise<T>,
+  log: Logger,
+  givenUp: AbortSignal,
+): Promise<T> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
     try {
       return await write()
     } catch (error) {
-      if (!isDatabaseAway(error)) throw error
+      if (!isDatabaseAway(error) || givenUp.aborted) throw error
       log.warn({ err: error }, 'the database is away; holding on to an answer until it is back')
     }
-    await sleep(pause)
+    // An abort only ends the pause: one last try follows.
+    await sleep(pause, undefined, { signal: givenUp }).catch(() => {})
   }
 }

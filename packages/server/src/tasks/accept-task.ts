@@ -1,3 +1,4 @@
+import type { TaskStatus } from '@holdfast/shared'
 import type { Sql } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
 
@@ -24,10 +25,12 @@ export function acceptTask(sql: Sql, accepted: Acceptance): Promise<AcceptResult
     const [submit] = await tx<{ lane: string }[]>`
       select lane from holdfast.work where task_id = ${taskId} and kind = 'submit' for update
     `
-    const [task] = await tx<{ userId: string; pending: boolean; lane: string }[]>`
-      select user_id as "userId", status = 'pending' as pending, lane from holdfast.tasks where id = ${taskId} for update
+    const [task] = await tx<{ userId: string; status: TaskStatus; lane: string }[]>`
+      select user_id as "userId", status, lane from holdfast.tasks where id = ${taskId} for update
     `
     if (!task) return { kind: 'ended-meanwhile' }
+    // Written before, but the connection broke before we heard so.
+    if (task.status === 'running') return { kind: 'running', userId: task.userId }
 
     await tx`
       update holdfast.provider_jobs set external_id = ${externalId}, accepted_at = now()
@@ -35,7 +38,7 @@ export function acceptTask(sql: Sql, accepted: Acceptance): Promise<AcceptResult
     `
     await tx`delete from holdfast.work where task_id = ${taskId} and kind = 'submit'`
 
-    if (!task.pending) {
+    if (task.status !== 'pending') {
       if (accepted.canCancel) {
         await tx`insert into holdfast.work (task_id, kind, provider) values (${taskId}, 'cancel', ${provider}) on conflict do nothing`
       }

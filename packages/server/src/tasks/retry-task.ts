@@ -1,4 +1,4 @@
-import { placeholderIdOf, type Task } from '@holdfast/shared'
+import { PRIORITIES, type Priority, placeholderIdOf, type Task } from '@holdfast/shared'
 import type { CreateTaskBody } from '@holdfast/shared/schemas'
 import type { Sql } from '../database/connect.ts'
 import { HoldfastError } from '../errors.ts'
@@ -36,6 +36,12 @@ export async function retryTask(
       metadata: earlier.metadata as CreateTaskBody['metadata'],
       conversationId: earlier.conversationId,
       placeholderId: placeholderIdOf(earlier),
+      priority: priorityOf(earlier),
     },
   })
+}
+
+function priorityOf(task: Task): Priority | undefined {
+  const names = Object.keys(PRIORITIES) as Priority[]
+  return names.find((name) => PRIORITIES[name] === task.priority)
 }

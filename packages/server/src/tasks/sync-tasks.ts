@@ -32,7 +32,7 @@ export async function syncTasks(
         case when ${since}::text::xid8 <= pg_snapshot_xmax(pg_current_snapshot()) then ${since}::text::xid8 end as since
     ),
     known as (
-      select * from unnest(${ids}::uuid[], ${versions}::int[]) as k (id, version)
+      select * from unnest(${ids}::uuid[], ${versions}::bigint[]) as k (id, version)
     ),
     wanted as (
       select t.id from holdfast.tasks t, read_at

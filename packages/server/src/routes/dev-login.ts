@@ -17,5 +17,6 @@ export function addDevLogin(app: Hono<AppEnv>, devLogin: DevLogin): void {
 }
 
 function isLocalName(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
+  // The whole address: 127.0.0.1.evil.example is somebody's name.
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }

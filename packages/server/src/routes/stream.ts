@@ -9,55 +9,56 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 export function streamRoutes({ sql, bus, engine, streams, providers, stopping }: AppContext) {
   const minPollMs = Math.min(...[...providers.values()].map((provider) => provider.limits.minPollMs))
 
-  return new Hono<AppEnv>().get('/', (c) => {
+  return new Hono<AppEnv>().get('/', async (c) => {
+    // Nobody would read what it sends, and so nobody would ever end it.
+    if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' })
     const { userId, expiresAt } = c.get('identity')
     const log = c.get('log')
     const cursor = c.req.header('last-event-id') ?? null
-    // Proxies that buffer would hold every event back.
-    c.header('X-Accel-Buffering', 'no')
-    c.header('Cache-Control', 'no-store, no-transform')
+    // Before the headers are out, so that a database that is away is still answered with a problem.
+    await hastenPolls(sql, userId, minPollMs)
+    engine.wake()
 
-    return streamSSE(
-      c,
-      async (stream) => {
-        const gone = new AbortController()
-        stream.onAbort(() => gone.abort())
-        const expiry = new AbortController()
-        const timer = expiresAt
-          ? setTimeout(
-              () => expiry.abort(),
-              Math.min(MAX_TIMER_MS, Math.max(0, expiresAt.getTime() - Date.now())),
-            )
-          : undefined
-        log.info({ userId, browser: c.req.header('x-holdfast-browser') }, 'stream opened')
-        try {
-          await hastenPolls(sql, userId, minPollMs)
-          engine.wake()
-          await followTasks({
-            sql,
-            bus,
-            userId,
-            cursor,
-            ...streams,
-            signal: AbortSignal.any([gone.signal, expiry.signal, stopping]),
-            send: (event, data, id) =>
-              stream.writeSSE({ event, data: JSON.stringify(data), ...(id === undefined ? {} : { id }) }),
-            beat: async () => {
-              await stream.write(': still here\n\n')
-            },
-          })
-          if (gone.signal.aborted) return
-          const reason = expiry.signal.aborted ? 'token-expired' : 'shutdown'
-          await stream.writeSSE({ event: 'end', data: JSON.stringify({ reason }) })
-        } finally {
-          clearTimeout(timer)
-          log.info({ userId }, 'stream closed')
-        }
-      },
-      async (error) => {
-        // The headers are out, so there is no problem to answer with: the client reconnects and resumes.
+    const response = streamSSE(c, async (stream) => {
+      const gone = new AbortController()
+      stream.onAbort(() => gone.abort())
+      const expiry = new AbortController()
+      const timer = expiresAt
+        ? setTimeout(
+            () => expiry.abort(),
+            Math.min(MAX_TIMER_MS, Math.max(0, expiresAt.getTime() - Date.now())),
+          )
+        : undefined
+      log.info({ userId, browser: c.req.header('x-holdfast-browser') }, 'stream opened')
+      try {
+        await followTasks({
+          sql,
+          bus,
+          userId,
+          cursor,
+          ...streams,
+          signal: AbortSignal.any([gone.signal, expiry.signal, stopping]),
+          send: (event, data, id) =>
+            stream.writeSSE({ event, data: JSON.stringify(data), ...(id === undefined ? {} : { id }) }),
+          beat: async () => {
+            await stream.write(': still here\n\n')
+          },
+        })
+        if (gone.signal.aborted) return
+        const reason = expiry.signal.aborted ? 'token-expired' : 'shutdown'
+        await stream.writeSSE({ event: 'end', data: JSON.stringify({ reason }) })
+      } catch (error) {
+        // There is no problem to answer with any more: the client reconnects and resumes. Not left to Hono, which
+        // would send the message, and with it our insides, to the client.
         log.warn({ err: error }, 'stream broke off')
-      },
-    )
+      } finally {
+        clearTimeout(timer)
+        log.info({ userId }, 'stream closed')
+      }
+    })
+    // Proxies that buffer or compress would hold every event back. After streamSSE, which has its own opinion.
+    response.headers.set('X-Accel-Buffering', 'no')
+    response.headers.set('Cache-Control', 'no-store, no-transform')
+    return response
   })
 }

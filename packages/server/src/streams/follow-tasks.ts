@@ -49,8 +49,11 @@ export async function followTasks(options: FollowOptions): Promise<void> {
   }
 
   try {
+    // A resumed snapshot leaves out what the client knows already; we must know it too, to name its next change.
+    // Read first, so that nothing can count as sent that was not.
+    const known = options.cursor === null ? [] : (await syncTasks(sql, { userId })).tasks
     const snapshot = await syncTasks(sql, { userId, cursor: options.cursor })
-    for (const task of snapshot.tasks) seen.set(task.id, pickSeen(task))
+    for (const task of [...known, ...snapshot.tasks]) seen.set(task.id, pickSeen(task))
     let { cursor } = snapshot
     await send('snapshot', snapshot, cursor)
 
@@ -63,14 +66,16 @@ export async function followTasks(options: FollowOptions): Promise<void> {
         hinted = false
         sweepAt = performance.now() + options.sweepMs
         const changes = await syncTasks(sql, { userId, cursor })
-        cursor = changes.cursor
-        for (const task of changes.tasks) {
+        const news = changes.tasks.filter((task) => isNewer(task, seen.get(task.id)))
+        for (const [index, task] of news.entries()) {
           const before = seen.get(task.id)
-          if (!isNewer(task, before)) continue
           seen.set(task.id, pickSeen(task))
-          await send('task', { task, change: nameChange(before, task) }, cursor)
+          // Only the last one carries the new cursor: whoever is cut off before it resumes with the rest.
+          const id = index === news.length - 1 ? changes.cursor : cursor
+          await send('task', { task, change: nameChange(before, task) }, id)
           beatAt = performance.now() + options.heartbeatMs
         }
+        cursor = changes.cursor
       }
       if (performance.now() >= beatAt) {
         beatAt = performance.now() + options.heartbeatMs

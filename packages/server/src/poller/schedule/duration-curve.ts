@@ -1,4 +1,5 @@
 import { BUCKET_EDGES, BUCKETS, bucketOf, type DurationHistogram, LONGEST_MS } from './duration-histogram.ts'
+import { smoothWeights } from './smooth-weights.ts'
 
 /** A distribution of durations, in the two forms that expected lag and poll counts are made of. */
 export interface DurationCurve {
@@ -23,7 +24,8 @@ export function lagBetween(curve: DurationCurve, fromMs: number, toMs: number): 
  * @param doubt Weight, in observations, of the assumption that any duration is possible (the same for each
  *   log-scaled bucket). It keeps a plan from being certain of what a few hundred tasks happened to show.
  */
-export function durationCurve({ weights }: DurationHistogram, doubt: number): DurationCurve {
+export function durationCurve(histogram: DurationHistogram, doubt: number): DurationCurve {
+  const weights = smoothWeights(histogram.weights)
   const total = weights.reduce((sum, weight) => sum + weight, doubt)
   const finished = [0]
   const finishedTime = [0]

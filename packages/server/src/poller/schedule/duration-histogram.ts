@@ -1,3 +1,5 @@
+import { smoothWeights } from './smooth-weights.ts'
+
 /**
  * How long tasks of one provider and type took from acceptance to finish, as weights over log-scaled buckets:
  * bucket 0 is (0, 0.5 s], the last ends at 2 h, and each of those between is 7.8 % longer than the one before.
@@ -39,10 +41,12 @@ export const HALF_LIFE_OBSERVATIONS = 100
 
 /**
  * Of a finish known only to lie between two polls, this part is spread evenly over that time, the rest in
- * proportion to what is known already (the step of an EM fit to interval-censored data). All by proportion, and
- * a vendor that became faster than the first poll would go unnoticed; all evenly, and two humps blur into one.
+ * proportion to what is known already, smoothed: the step of an EMS fit to interval-censored data (Silverman et
+ * al. 1990). All by proportion, and a vendor that became faster than the first poll would go unnoticed; all
+ * evenly, and a hump blurs to the width of the intervals (simulated for two humps: mean lag 25 %
+ * over the best possible instead of 10 %).
  */
-const SPREAD_EVENLY = 0.3
+const SPREAD_EVENLY = 0.05
 
 export const emptyHistogram: DurationHistogram = { weights: new Array<number>(BUCKETS).fill(0) }
 
@@ -111,6 +115,7 @@ function spread({ weights }: DurationHistogram, finish: ObservedFinish): number[
     return added
   }
 
+  const smooth = smoothWeights(weights)
   const even: number[] = []
   const known: number[] = []
   for (let bucket = first; bucket <= last; bucket += 1) {
@@ -118,7 +123,7 @@ function spread({ weights }: DurationHistogram, finish: ObservedFinish): number[
     const to = BUCKET_EDGES[bucket + 1] ?? LONGEST_MS
     const overlap = Math.max(0, Math.min(to, byMs) - Math.max(from, afterMs))
     even.push(overlap / (byMs - afterMs))
-    known.push(((weights[bucket] ?? 0) * overlap) / (to - from))
+    known.push(((smooth[bucket] ?? 0) * overlap) / (to - from))
   }
   const knownSum = known.reduce((sum, weight) => sum + weight, 0)
   const evenPart = knownSum > 1e-9 ? SPREAD_EVENLY : 1

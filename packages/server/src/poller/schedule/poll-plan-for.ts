@@ -4,10 +4,10 @@ import { type PlanOptions, planPolls } from './plan-polls.ts'
 import type { PollPlan } from './poll-plan.ts'
 
 /**
- * Thirty finished tasks tell the middle half of a distribution to about ±9 % of all tasks, which is enough to beat a
- * schedule that knows nothing; fewer, and one odd task still moves the plan.
+ * Thirty finished tasks tell what part of all finishes by a given age to ±9 points (√(¼ / 30)): enough to beat a
+ * schedule that knows nothing, while with fewer one odd task still moves the plan. As weights fade, it takes 34.
  */
-export const ENOUGH_OBSERVATIONS = 30
+const ENOUGH_OBSERVATIONS = 30
 
 export function isEnoughKnown(histogram: DurationHistogram): boolean {
   return effectiveObservations(histogram) >= ENOUGH_OBSERVATIONS

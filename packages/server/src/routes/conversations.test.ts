@@ -1,0 +1,90 @@
+import type { Conversation, Message } from '@holdfast/shared'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeRunningTask } from '../../test/make-task.ts'
+import { problem, startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
+import { settleTask } from '../tasks/settle-task.ts'
+
+let server: TestHoldfast
+beforeAll(async () => {
+  server = await startTestHoldfast()
+})
+afterAll(() => server.stop())
+
+const OWN_ID = '0199d2a0-0000-7000-8000-000000000001'
+const open = async (userId: string, json: unknown = { title: 'foxes' }) =>
+  server.as(userId)<{ conversation: Conversation }>('POST', '/v1/conversations', { json })
+const finishIn = async (userId: string, conversationId: string) => {
+  const task = await makeRunningTask(server.sql, { userId, conversationId })
+  await settleTask(server.sql, task.id, { status: 'completed', outputs: [] })
+  return task
+}
+
+describe('conversations', () => {
+  it('are opened and listed, latest activity first', async () => {
+    const first = await open('ada')
+    const second = await open('ada', { title: ' owls ' })
+    expect(first).toMatchObject({
+      status: 201,
+      body: { conversation: { title: 'foxes', unread: 0, lastMessageAt: null } },
+    })
+    await finishIn('ada', first.body.conversation.id)
+    await open('bob')
+    const { body } = await server.as('ada')<{ conversations: Conversation[] }>('GET', '/v1/conversations')
+    expect(body.conversations).toMatchObject([
+      { id: first.body.conversation.id, unread: 1, lastMessageAt: expect.any(String) },
+      { id: second.body.conversation.id, title: 'owls', unread: 0 },
+    ])
+  })
+
+  it('with an id of the caller’s choice can be opened twice, but not by somebody else', async () => {
+    const once = await open('cy', { id: OWN_ID, title: 'foxes' })
+    const twice = await open('cy', { id: OWN_ID, title: 'another title' })
+    expect(twice.body).toEqual(once.body)
+    expect(await open('dan', { id: OWN_ID, title: 'mine now' })).toMatchObject(problem('NOT_FOUND', 404))
+  })
+
+  it('count what is unread until they are read (F4)', async () => {
+    const { id } = (await open('eve')).body.conversation
+    await finishIn('eve', id)
+    await finishIn('eve', id)
+    const read = await server.as('eve')<{ conversation: Conversation }>(
+      'POST',
+      `/v1/conversations/${id}/read`,
+    )
+    expect(read).toMatchObject({ status: 200, body: { conversation: { id, unread: 0 } } })
+    await finishIn('eve', id)
+    const { body } = await server.as('eve')('GET', '/v1/conversations')
+    expect(body).toMatchObject({ conversations: [{ id, unread: 1 }] })
+  })
+
+  it('show their messages oldest first, page by page', async () => {
+    const { id } = (await open('fay')).body.conversation
+    const tasks = []
+    for (let index = 0; index < 3; index++) tasks.push(await finishIn('fay', id))
+    const page = (query: string) =>
+      server.as('fay')<{ messages: Message[]; nextCursor: string | null }>(
+        'GET',
+        `/v1/conversations/${id}/messages${query}`,
+      )
+    const first = await page('?limit=2')
+    const second = await page(`?limit=2&cursor=${first.body.nextCursor}`)
+    const messages = [...first.body.messages, ...second.body.messages]
+    expect(messages.map(({ taskId }) => taskId)).toEqual(tasks.map((task) => task.id))
+    expect(second.body.nextCursor).toBeNull()
+    expect(messages[0]).toEqual({
+      id: expect.any(String),
+      conversationId: id,
+      role: 'assistant',
+      content: 'a fox',
+      taskId: tasks[0]?.id,
+      placeholderId: null,
+      taskType: 'image',
+      outputs: [],
+      params: { prompt: 'a fox' },
+      creditsSpent: 0,
+      createdAt: expect.any(String),
+    })
+    expect(await page('?cursor=nonsense')).toMatchObject(problem('INVALID_REQUEST', 400))
+    expect(await page('?limit=500')).toMatchObject(problem('INVALID_REQUEST', 400))
+  })
+})

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest'
+import {
+  createConversationBody,
+  createTaskBody,
+  devLoginBody,
+  listMessagesQuery,
+  listTasksQuery,
+  syncBody,
+} from './schemas.ts'
+
+const id = '0199d2a0-0000-7000-8000-000000000001'
+const NUL = '\u0000'
+
+describe('createTaskBody', () => {
+  const body = { type: 'image', params: { prompt: 'a fox' } }
+
+  it.each<[string, unknown]>([
+    ['the least', body],
+    ['no params at all', { ...body, params: {} }],
+    [
+      'everything',
+      { ...body, conversationId: id, placeholderId: 'p', priority: 'urgent', metadata: { a: [1, null, {}] } },
+    ],
+    ['null for what is optional (F14)', { ...body, conversationId: null, placeholderId: null }],
+  ])('takes %s', (_, value) => {
+    expect(createTaskBody.safeParse(value).success).toBe(true)
+  })
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['a list', [body]],
+    ['a missing type', { params: {} }],
+    ['an empty type', { ...body, type: '' }],
+    ['a type that is too long', { ...body, type: 'x'.repeat(101) }],
+    ['missing params', { type: 'image' }],
+    ['params that are a list', { ...body, params: [] }],
+    ['params that are not JSON', { ...body, params: { when: new Date() } }],
+    ['a number that JSON cannot hold', { ...body, params: { n: Number.POSITIVE_INFINITY } }],
+    ['a conversation id that is none', { ...body, conversationId: 'mine' }],
+    ['an empty placeholder', { ...body, placeholderId: '' }],
+    ['a placeholder that is too long', { ...body, placeholderId: 'x'.repeat(201) }],
+    ['a placeholder with U+0000', { ...body, placeholderId: NUL }],
+    ['a priority that there is not', { ...body, priority: 'asap' }],
+    ['a priority by number', { ...body, priority: 5 }],
+    ['a field that there is not', { ...body, status: 'completed' }],
+    ['a user of the caller’s choice', { ...body, userId: 'someone' }],
+  ])('refuses %s', (_, value) => {
+    expect(createTaskBody.safeParse(value).success).toBe(false)
+  })
+})
+
+describe('listTasksQuery', () => {
+  it('asks for 50 active tasks unless told otherwise', () => {
+    expect(listTasksQuery.parse({})).toEqual({ status: 'active', limit: 50 })
+  })
+
+  it('reads numbers from the query string', () => {
+    expect(listTasksQuery.parse({ limit: '7', status: 'all', conversationId: id })).toEqual({
+      limit: 7,
+      status: 'all',
+      conversationId: id,
+    })
+  })
+
+  it.each([
+    { limit: '0' },
+    { limit: '201' },
+    { limit: '1.5' },
+    { limit: '' },
+    { limit: 'ten' },
+    { status: 'done' },
+    { conversationId: '1' },
+    { cursor: 'x'.repeat(201) },
+  ])('refuses %j', (query) => {
+    expect(listTasksQuery.safeParse(query).success).toBe(false)
+  })
+})
+
+describe('listMessagesQuery', () => {
+  it('asks for 100 messages unless told otherwise', () => {
+    expect(listMessagesQuery.parse({})).toEqual({ limit: 100 })
+  })
+
+  it.each([{ limit: '0' }, { limit: '201' }, { cursor: 'x'.repeat(201) }])('refuses %j', (query) => {
+    expect(listMessagesQuery.safeParse(query).success).toBe(false)
+  })
+})
+
+describe('syncBody', () => {
+  it('may be empty: then nothing is known', () => {
+    expect(syncBody.parse({})).toEqual({ known: {} })
+  })
+
+  it('takes what the caller holds', () => {
+    const body = { known: { [id]: [3, null] }, cursor: '77' }
+    expect(syncBody.parse(body)).toEqual(body)
+  })
+
+  it('takes 2000 tasks and no more', () => {
+    const known = (count: number) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, n) => [
+          `0199d2a0-0000-7000-8000-${String(n).padStart(12, '0')}`,
+          [1, null],
+        ]),
+      )
+    expect(syncBody.safeParse({ known: known(2000) }).success).toBe(true)
+    expect(syncBody.safeParse({ known: known(2001) }).success).toBe(false)
+  })
+
+  it.each<[string, unknown]>([
+    ['an id that is none', { known: { mine: [1, null] } }],
+    ['a negative version', { known: { [id]: [-1, null] } }],
+    ['a broken version', { known: { [id]: [1.5, null] } }],
+    ['a progress over 100', { known: { [id]: [1, 101] } }],
+    ['a missing progress', { known: { [id]: [1] } }],
+    ['a cursor that is a number', { cursor: 77 }],
+    ['a field that there is not', { since: 1 }],
+  ])('refuses %s', (_, value) => {
+    expect(syncBody.safeParse(value).success).toBe(false)
+  })
+})
+
+describe('createConversationBody and devLoginBody', () => {
+  it('trim what a person typed', () => {
+    expect(createConversationBody.parse({ title: '  foxes ' })).toEqual({ title: 'foxes' })
+    expect(devLoginBody.parse({ user: ' ada ' })).toEqual({ user: 'ada' })
+  })
+
+  it.each([
+    { title: '' },
+    { title: '  ' },
+    { title: NUL },
+    { title: 'x'.repeat(201) },
+    { title: 'a', id: 'b' },
+  ])('refuse the title %j', (body) => {
+    expect(createConversationBody.safeParse(body).success).toBe(false)
+  })
+
+  it.each([
+    {},
+    { user: '' },
+    { user: ' ' },
+    { user: NUL },
+    { user: 'x'.repeat(101) },
+    { user: 'a', role: 'admin' },
+  ])('refuse the log-in %j', (body) => {
+    expect(devLoginBody.safeParse(body).success).toBe(false)
+  })
+})

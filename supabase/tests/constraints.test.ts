@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Sql } from '../../packages/server/src/database/connect.ts'
+import { rolledBack } from '../../packages/server/test/rolled-back.ts'
+import { type Seeded, seedUser } from '../../packages/server/test/seed-user.ts'
+import { createTestDatabase, type TestDatabase } from '../../packages/server/test/test-database.ts'
+
+let database: TestDatabase
+let sql: Sql
+let seeded: Seeded
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  sql = database.sql
+  seeded = await seedUser(sql, 'ada')
+})
+afterAll(() => database.drop())
+
+const task = (columns: string, values: string) =>
+  `insert into holdfast.tasks (user_id, type, provider, ${columns}) values ('ada', 'image', 'kie', ${values})`
+const artifact = (columns: string, values: string) =>
+  `insert into holdfast.artifacts (user_id, ordinal, source_url, ${columns}) values ('ada', 1, 'https://x.example', ${values})`
+const ledger = (columns: string, values: string) =>
+  `insert into holdfast.credit_ledger (user_id, ${columns}) values ('ada', ${values})`
+const pending = (set: string) => `update holdfast.tasks set ${set} where id = :pending`
+const running = (set: string) => `update holdfast.tasks set ${set} where id = :running`
+const completed = (set: string) => `update holdfast.tasks set ${set} where id = :completed`
+
+/** One violation, or several, of every rule that the schema names. The catalog says whether one is missing here. */
+const VIOLATIONS: Record<string, string[]> = {
+  conversation_has_a_user: [`insert into holdfast.conversations (user_id, title) values ('', 'x')`],
+  conversation_title_has_a_sane_length: [
+    `insert into holdfast.conversations (user_id, title) values ('ada', '')`,
+    `insert into holdfast.conversations (user_id, title) values ('ada', repeat('x', 201))`,
+  ],
+  unread_count_is_not_negative: [`update holdfast.conversations set unread_count = -1`],
+  one_message_per_task: [
+    `insert into holdfast.messages (conversation_id, user_id, role, content, task_id) values (:conversation, 'ada', 'assistant', '', :completed)`,
+  ],
+  message_role_is_known: [`update holdfast.messages set role = 'system'`],
+  message_has_a_user: [`update holdfast.messages set user_id = ''`],
+  message_params_is_an_object: [`update holdfast.messages set params = '[]'`],
+  credits_spent_is_not_negative: [`update holdfast.messages set credits_spent = -1`],
+
+  task_has_a_user: [`insert into holdfast.tasks (user_id, type, provider) values ('', 'image', 'kie')`],
+  task_status_is_known: [
+    // The guards come first, so the rule itself is only seen with them out of the way.
+    `set local session_replication_role = replica; ${task('status', `'retrying'`)}`,
+  ],
+  task_lane_is_known: [task('lane', `'vip'`)],
+  task_priority_is_in_range: [task('priority', '0'), task('priority', '21')],
+  progress_is_a_percentage: [task('progress', '-1'), task('progress', '101')],
+  params_is_an_object: [task('params', `'[]'`), task('params', `'"x"'`), task('params', `'null'`)],
+  metadata_is_an_object: [task('metadata', `'[]'`)],
+  finished_exactly_when_terminal: [
+    pending('finished_at = now()'),
+    running('finished_at = now()'),
+    running(`status = 'completed'`),
+    pending(`status = 'cancelled'`),
+  ],
+  started_when_running_or_completed: [pending(`status = 'running'`)],
+  not_started_while_pending: [pending('started_at = now()')],
+  failure_exactly_when_failed: [
+    running(`status = 'failed', finished_at = now()`),
+    running(`status = 'failed', finished_at = now(), failure_code = 'X', failure_message = 'x'`),
+    running(`failure_code = 'X'`),
+    running(
+      `status = 'cancelled', finished_at = now(), failure_code = 'X', failure_message = 'x', failure_retryable = true`,
+    ),
+  ],
+  message_only_when_completed: [running('message_id = holdfast.new_id()')],
+  started_is_not_before_created: [pending(`status = 'running', started_at = created_at - interval '1 s'`)],
+  finished_is_not_before_started: [
+    running(`status = 'completed', finished_at = started_at - interval '1 s'`),
+    pending(`status = 'cancelled', finished_at = created_at - interval '1 s'`),
+  ],
+  deadline_is_after_start: [running('deadline_at = started_at'), pending('deadline_at = created_at')],
+  attempts_is_not_negative: [task('attempts', '-1'), task('max_attempts', '0')],
+  credits_held_is_not_negative: [task('credits_held', '-1')],
+  a_task_does_not_repeat_itself: [running('retry_of = id'), running('parent_id = id')],
+  task_starts_pending: [task('status, started_at', `'running', now()`)],
+  task_status_transition_is_allowed: [
+    pending(`status = 'completed', started_at = now(), finished_at = now()`),
+    completed(`status = 'running', finished_at = null`),
+  ],
+  task_identity_is_immutable: [
+    running(`user_id = 'bob'`),
+    running(`type = 'video'`),
+    running(`params = '{"prompt": "another"}'`),
+    running(`created_at = created_at - interval '1 day'`),
+    running(`id = holdfast.new_id()`),
+  ],
+  task_outcome_is_final: [
+    completed('progress = 5'),
+    completed(`finished_at = finished_at + interval '1 s'`),
+    completed(`started_at = started_at - interval '1 us'`),
+    completed('attempts = attempts + 1'),
+    completed(`failure_code = 'X'`),
+  ],
+  task_message_is_written_once: [completed('message_id = null'), completed('message_id = holdfast.new_id()')],
+
+  external_id_comes_with_its_time: [
+    `update holdfast.provider_jobs set external_id = 'x' where task_id = :pending`,
+    `update holdfast.provider_jobs set accepted_at = now() where task_id = :pending`,
+  ],
+  external_id_is_unique_per_provider: [
+    `update holdfast.provider_jobs set accepted_at = now(), external_id = (select external_id from holdfast.provider_jobs where task_id = :running) where task_id = :pending`,
+  ],
+  external_id_is_written_once: [
+    `update holdfast.provider_jobs set external_id = 'another' where task_id = :running`,
+    `update holdfast.provider_jobs set external_id = null, accepted_at = null where task_id = :running`,
+  ],
+
+  work_kind_is_known: [
+    `insert into holdfast.work (task_id, kind, provider) values (:pending, 'dance', 'kie')`,
+  ],
+  work_lane_is_known: [`update holdfast.work set lane = 'vip'`],
+  work_counts_are_not_negative: [
+    `update holdfast.work set epoch = -1`,
+    `update holdfast.work set attempts = -1`,
+    `update holdfast.work set polls = -1`,
+  ],
+  one_step_of_a_kind_per_task: [
+    `insert into holdfast.work (task_id, kind, provider) values (:pending, 'submit', 'kie')`,
+    `insert into holdfast.work (task_id, kind, provider) values (:running, 'poll', 'kie')`,
+  ],
+
+  one_artifact_per_output: [
+    `insert into holdfast.artifacts (user_id, ordinal, source_url, task_id) values ('ada', 0, 'https://x.example', :completed)`,
+  ],
+  artifact_has_a_user: [`update holdfast.artifacts set user_id = ''`],
+  artifact_state_is_known: [artifact('state', `'lost'`)],
+  stored_exactly_with_its_object: [
+    artifact('state', `'stored'`),
+    artifact('state, object_key, bytes', `'stored', 'k', 1`),
+    artifact('object_key', `'k'`),
+  ],
+  bytes_is_not_negative: [artifact('bytes', '-1')],
+  sha256_is_hex: [artifact('sha256', `'xyz'`), artifact('sha256', `repeat('A', 64)`)],
+  ordinal_is_not_negative: [`update holdfast.artifacts set ordinal = -1`],
+
+  account_has_a_user: [`insert into holdfast.credit_accounts (user_id) values ('')`],
+  balance_is_not_negative: [`update holdfast.credit_accounts set balance = -1`],
+  held_is_not_negative: [`update holdfast.credit_accounts set held = -1`],
+  one_entry_per_task_and_kind: [ledger('task_id, kind, amount', `:completed, 'hold', 1`)],
+  ledger_kind_is_known: [ledger('kind, amount', `'gift', 1`)],
+  task_entries_name_their_task: [
+    ledger('kind, amount', `'refund', 1`),
+    ledger('task_id, kind, amount', `:completed, 'grant', 1`),
+  ],
+  amount_is_not_negative_unless_adjusting: [ledger('kind, amount', `'grant', -1`)],
+  adjustments_have_a_reason: [ledger('kind, amount', `'adjust', -1`)],
+  ledger_is_append_only: [
+    `update holdfast.credit_ledger set amount = 0`,
+    `delete from holdfast.credit_ledger`,
+    `truncate holdfast.credit_ledger`,
+  ],
+
+  lock_ttl_is_positive: [
+    `insert into holdfast.lock_beats (name, pid, backend_start, holder, ttl_ms) values ('x', 1, now(), 'me', 0)`,
+  ],
+
+  idempotency_key_has_a_sane_length: [
+    `update holdfast.idempotency_keys set key = ''`,
+    `update holdfast.idempotency_keys set key = repeat('x', 201)`,
+  ],
+}
+
+function fillIn(statement: string): string {
+  return statement
+    .replaceAll(':pending', `'${seeded.pendingTaskId}'`)
+    .replaceAll(':running', `'${seeded.runningTaskId}'`)
+    .replaceAll(':completed', `'${seeded.completedTaskId}'`)
+    .replaceAll(':conversation', `'${seeded.conversationId}'`)
+}
+
+describe('every rule that the schema names', () => {
+  it('is tried below', async () => {
+    const rows = await sql<{ name: string }[]>`
+      select conname as name from pg_constraint
+      where connamespace = 'holdfast'::regnamespace and contype in ('c', 'u', 'x')
+      union
+      select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid
+      where c.relnamespace = 'holdfast'::regnamespace and i.indisunique and not i.indisprimary
+      union
+      select (regexp_matches(prosrc, 'constraint = ''(\\w+)''', 'g'))[1] from pg_proc
+      where pronamespace = 'holdfast'::regnamespace
+    `
+    expect(Object.keys(VIOLATIONS).sort()).toEqual(rows.map(({ name }) => name).sort())
+  })
+
+  it.each(
+    Object.entries(VIOLATIONS).flatMap(([name, statements]) =>
+      statements.map((statement) => [name, statement] as const),
+    ),
+  )('%s: %s', (name, statement) =>
+    rolledBack(sql, async (tx) => {
+      await expect(tx.unsafe(fillIn(statement)).simple()).rejects.toMatchObject({ constraint_name: name })
+    }),
+  )
+})
+
+describe('what outlives what', () => {
+  it('a message and its files outlive their task’s row, and so does the ledger', () =>
+    rolledBack(sql, async (tx) => {
+      await tx`delete from holdfast.tasks where id = ${seeded.completedTaskId}`
+      expect(await tx`select task_id from holdfast.messages where id = ${seeded.messageId}`).toMatchObject([
+        { task_id: seeded.completedTaskId },
+      ])
+      expect(
+        await tx`select task_id from holdfast.artifacts where message_id = ${seeded.messageId}`,
+      ).toMatchObject([{ task_id: null }])
+      expect(
+        await tx`select from holdfast.credit_ledger where task_id = ${seeded.completedTaskId}`,
+      ).toHaveLength(1)
+    }))
+
+  it('a task outlives its conversation', () =>
+    rolledBack(sql, async (tx) => {
+      await tx`delete from holdfast.conversations where id = ${seeded.conversationId}`
+      expect(
+        await tx`select conversation_id from holdfast.tasks where id = ${seeded.runningTaskId}`,
+      ).toMatchObject([{ conversation_id: null }])
+    }))
+
+  it('what is to be done for a task goes with it', () =>
+    rolledBack(sql, async (tx) => {
+      await tx`delete from holdfast.tasks where id = ${seeded.pendingTaskId}`
+      for (const table of ['work', 'provider_jobs', 'idempotency_keys'])
+        expect(
+          await tx`select from ${tx(`holdfast.${table}`)} where task_id = ${seeded.pendingTaskId}`,
+        ).toHaveLength(0)
+    }))
+})

@@ -39,7 +39,6 @@ export interface CaseReport {
 }
 
 /** The discard port: nobody listens there. */
-const NOBODY = 'http://127.0.0.1:9'
 /** Longest that a task may take to end once somebody is there to run it. */
 const FINISH_WITHIN_MS = 30_000
 /** What a server still does after the task has ended, it does at once. */
@@ -63,7 +62,7 @@ export async function runCase(lab: CrashLab, crash: CrashCase): Promise<CaseRepo
     const gate = await startReplyGate(simulator.url)
     undo.push(() => gate.close())
     if (scenario.cancel === 'sending') gate.hold()
-    const kieUrl = scenario.providerAway ? NOBODY : gate.url
+    const kieUrl = gate.url
     const sends = () => simulator.log.filter(({ path }) => path.endsWith('/createTask')).length
 
     let current: ServerProcess | null = null

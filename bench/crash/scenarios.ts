@@ -17,8 +17,6 @@ export interface Scenario {
   cancel?: 'running' | 'sending'
   /** The client sends its request twice at once, with the same key. */
   twice?: boolean
-  /** Nobody listens where the provider should be. */
-  providerAway?: boolean
   /** A first process dies with the create marked as being sent; points are those of the process after it. */
   afterLostCreate?: boolean
 }
@@ -143,14 +141,14 @@ export const SCENARIOS: readonly Scenario[] = [
     twice: true,
   },
   {
-    name: 'provider away',
+    name: 'attempts spent',
     type: 'image',
-    prompt: 'a lighthouse',
+    prompt: 'a lighthouse [code:500]',
     armAt: 'engine/run-submit.ts',
-    around: ['engine/run-submit.ts'],
-    ends: { status: 'failed', code: 'SUBMIT_UNAVAILABLE' },
-    maxSends: 0,
-    providerAway: true,
+    around: ['engine/run-submit.ts', 'dead-letters/give-up.ts'],
+    ends: { status: 'failed', code: 'SUBMIT_REFUSED' },
+    // Refused ones were certainly not accepted, so they may be sent again.
+    maxSends: 3,
   },
 ]
 

@@ -29,6 +29,17 @@ create table if not exists holdfast.budget_shares (
   constraint in_flight_is_not_negative check (in_flight >= 0)
 ) with (fillfactor = 20);
 
+-- What the other replicas have under way. A function, because it sees what is there when it is called: a claim has its
+-- view of the tables from before it waited for the budget's row, and would miss what the one before it has just begun.
+create or replace function holdfast.calls_of_others(of_provider text, of_operation text, own_replica text)
+returns integer language sql volatile set search_path = '' as $$
+  select coalesce(sum(s.in_flight), 0)::integer from holdfast.budget_shares s
+  where s.provider = of_provider and s.operation = of_operation and s.replica <> own_replica
+    and s.expires_at > clock_timestamp()
+$$;
+revoke all on function holdfast.calls_of_others(text, text, text) from public, anon, authenticated;
+grant execute on function holdfast.calls_of_others(text, text, text) to service_role;
+
 alter table holdfast.budgets enable row level security;
 alter table holdfast.budget_shares enable row level security;
 revoke all on holdfast.budgets, holdfast.budget_shares from public, anon, authenticated;

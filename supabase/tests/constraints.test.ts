@@ -26,7 +26,34 @@ const running = (set: string) => `update holdfast.tasks set ${set} where id = :r
 const completed = (set: string) => `update holdfast.tasks set ${set} where id = :completed`
 
 /** One violation, or several, of every rule that the schema names. The catalog says whether one is missing here. */
+const BUDGET = `insert into holdfast.budgets (provider, operation, per_second, burst, max_in_flight, tokens)`
+const SHARE = `insert into holdfast.budget_shares (provider, operation, replica, in_flight, expires_at)`
+
 const VIOLATIONS: Record<string, string[]> = {
+  timeout_is_positive: [`update holdfast.tasks set timeout_ms = 0`],
+  budget_operation_is_known: [`${BUDGET} values ('p', 'poll', 1, 1, 1, 1)`],
+  budget_lets_something_through: [
+    `${BUDGET} values ('p', 'query', 0, 1, 1, 1)`,
+    `${BUDGET} values ('p', 'query', 1, 0.5, 1, 0)`,
+    `${BUDGET} values ('p', 'query', 1, 1, 0, 1)`,
+  ],
+  tokens_are_within_the_burst: [`${BUDGET} values ('p', 'query', 1, 1, 1, 2)`],
+  in_flight_is_not_negative: [
+    `${BUDGET} values ('p', 'query', 1, 1, 1, 1); ${SHARE} values ('p', 'query', 'r', -1, now())`,
+  ],
+  plan_has_an_interval_for_each_age: [
+    `insert into holdfast.poll_plans (provider, type, ages_ms) values ('p', 't', '{0}')`,
+  ],
+  dead_letter_kind_is_known: [`update holdfast.dead_letters set kind = 'letter'`],
+  resolution_is_known: [`update holdfast.dead_letters set resolved_at = now(), resolution = 'lost'`],
+  resolved_with_a_resolution: [`update holdfast.dead_letters set resolved_at = now()`],
+  retried_exactly_with_its_task: [
+    `update holdfast.dead_letters set resolved_at = now(), resolution = 'retried'`,
+    `update holdfast.dead_letters set retry_task_id = task_id`,
+  ],
+  one_open_dead_letter_per_step: [
+    `insert into holdfast.dead_letters (task_id, user_id, kind, provider, lane, attempts, reason) select task_id, user_id, kind, provider, lane, attempts, reason from holdfast.dead_letters`,
+  ],
   conversation_has_a_user: [`insert into holdfast.conversations (user_id, title) values ('', 'x')`],
   conversation_title_has_a_sane_length: [
     `insert into holdfast.conversations (user_id, title) values ('ada', '')`,
@@ -113,17 +140,16 @@ const VIOLATIONS: Record<string, string[]> = {
   work_kind_is_known: [
     `insert into holdfast.work (task_id, kind, provider) values (:pending, 'dance', 'kie')`,
   ],
+  one_step_of_a_kind_per_task: [
+    `insert into holdfast.work (task_id, kind, provider) values (:pending, 'submit', 'kie')`,
+    `insert into holdfast.work (task_id, kind, provider) values (:running, 'poll', 'kie')`,
+  ],
   work_lane_is_known: [`update holdfast.work set lane = 'vip'`],
   work_counts_are_not_negative: [
     `update holdfast.work set epoch = -1`,
     `update holdfast.work set attempts = -1`,
     `update holdfast.work set polls = -1`,
   ],
-  one_step_of_a_kind_per_task: [
-    `insert into holdfast.work (task_id, kind, provider) values (:pending, 'submit', 'kie')`,
-    `insert into holdfast.work (task_id, kind, provider) values (:running, 'poll', 'kie')`,
-  ],
-
   one_artifact_per_output: [
     `insert into holdfast.artifacts (user_id, ordinal, source_url, task_id) values ('ada', 0, 'https://x.example', :completed)`,
   ],
@@ -177,7 +203,7 @@ describe('every rule that the schema names', () => {
   it('is tried below', async () => {
     const rows = await sql<{ name: string }[]>`
       select conname as name from pg_constraint
-      where connamespace = 'holdfast'::regnamespace and contype in ('c', 'u', 'x')
+      where connamespace = 'holdfast'::regnamespace and (contype in ('c', 'u', 'x') or conname = 'one_step_of_a_kind_per_task')
       union
       select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid
       where c.relnamespace = 'holdfast'::regnamespace and i.indisunique and not i.indisprimary

@@ -17,9 +17,17 @@ interface Relation {
 let relations: Relation[]
 /** Those that are of nobody, such as the list of migrations: they have no user and no task. */
 let ownerless: string[]
-const OUT_OF_SIGHT = ['provider_jobs', 'work', 'idempotency_keys']
+const OUT_OF_SIGHT = ['provider_jobs', 'work', 'idempotency_keys', 'dead_letters']
 const HIDDEN_COLUMNS = {
-  tasks: ['attempts', 'max_attempts', 'poll_count', 'last_polled_at', 'credits_held', 'changed_xid'],
+  tasks: [
+    'attempts',
+    'max_attempts',
+    'timeout_ms',
+    'poll_count',
+    'last_polled_at',
+    'credits_held',
+    'changed_xid',
+  ],
   artifacts: ['source_url', 'source_expires_at', 'object_key', 'sha256', 'attempts', 'last_error'],
   credit_ledger: ['reason', 'actor'],
 }

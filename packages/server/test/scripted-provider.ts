@@ -21,6 +21,8 @@ export interface ScriptedProvider extends Provider {
   readonly cancels: string[]
 }
 
+const UNLIMITED = { perSecond: 100_000, burst: 100_000, inFlight: 1_000 }
+
 let made = 0
 
 /** A provider that says what the test wants, in no time, and remembers what it was asked. */
@@ -31,7 +33,14 @@ export function createScriptedProvider(script: Script = {}): ScriptedProvider {
   made += 1
   return {
     name: script.name ?? `scripted-${made}`,
-    limits: { callTimeoutMs: 1_000, minPollMs: 1, notFoundGraceMs: 60_000, ...script.limits },
+    limits: {
+      create: UNLIMITED,
+      query: UNLIMITED,
+      callTimeoutMs: 1_000,
+      minPollMs: 1,
+      notFoundGraceMs: 60_000,
+      ...script.limits,
+    },
     creates,
     queries,
     cancels,

@@ -39,6 +39,7 @@ export function seedUser(sql: Sql, userId: string): Promise<Seeded> {
     await tx`insert into holdfast.idempotency_keys (user_id, key, body_hash, task_id) values (${userId}, 'seeded', 'hash', ${pendingTaskId})`
     await tx`insert into holdfast.credit_accounts (user_id, balance) values (${userId}, 100)`
     await tx`insert into holdfast.credit_ledger (user_id, task_id, kind, amount) values (${userId}, ${completedTaskId}, 'hold', 10)`
+    await tx`insert into holdfast.dead_letters (task_id, user_id, kind, provider, lane, attempts, reason) values (${completedTaskId}, ${userId}, 'cancel', 'kie', 'free_default', 3, 'not taken')`
     return seeded
   })
 }

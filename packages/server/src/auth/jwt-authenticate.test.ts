@@ -24,7 +24,22 @@ describe('tokens signed with a secret (S2)', () => {
     expect(await authenticate(await signToken('auth0|5f', { exp }))).toEqual({
       userId: 'auth0|5f',
       expiresAt: new Date(exp * 1000),
+      admin: false,
     })
+  })
+
+  it('make an administrator only by what the issuer wrote (E7)', async () => {
+    expect(await authenticate(await signToken('ada', { app_metadata: { role: 'admin' } }))).toMatchObject({
+      admin: true,
+    })
+    for (const claims of [
+      { role: 'admin' },
+      { user_metadata: { role: 'admin' } },
+      { app_metadata: 'admin' },
+      { app_metadata: null },
+    ]) {
+      expect(await authenticate(await signToken('ada', claims))).toMatchObject({ admin: false })
+    }
   })
 
   it.each<[string, JWTPayload]>([

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startCuttableProxy } from '../../test/cuttable-proxy.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
+import { connect } from './connect.ts'
 import { transaction } from './transaction.ts'
 
 let database: TestDatabase
@@ -55,4 +57,34 @@ describe('transaction', () => {
     ).rejects.toThrow('deadlock')
     expect(runs).toBe(5)
   })
+
+  it.each(['cut off', 'ended by PostgreSQL'])(
+    'P5 is rejected, and nothing else happens, when its connection is %s',
+    async (how) => {
+      const proxy = await startCuttableProxy(database.url)
+      const sql = connect(proxy.url)
+      const crashes: unknown[] = []
+      const onCrash = (error: unknown) => crashes.push(error)
+      process.on('uncaughtException', onCrash)
+      try {
+        const doomed = transaction(sql, async (tx) => {
+          const [row] = await tx<[{ pid: number }]>`select pg_backend_pid() as pid`
+          const cutOff =
+            how === 'cut off' ? proxy.cut() : database.sql`select pg_terminate_backend(${row.pid})`.execute()
+          await Promise.all([tx`select pg_sleep(20)`, cutOff])
+        })
+        await expect(doomed).rejects.toMatchObject({
+          code: expect.stringMatching(/^(CONNECTION_CLOSED|57P01)$/),
+        })
+        if (how === 'cut off') await proxy.mend()
+        const after = await transaction(sql, (tx) => tx<{ one: number }[]>`select 1 as one`)
+        expect(after[0]?.one).toBe(1)
+        expect(crashes).toEqual([])
+      } finally {
+        process.off('uncaughtException', onCrash)
+        await sql.end({ timeout: 1 })
+        await proxy.close()
+      }
+    },
+  )
 })

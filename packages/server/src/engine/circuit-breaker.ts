@@ -1,7 +1,8 @@
 /**
  *     closed ──(failures in a row)──► open ──(pause over)──► half-open ──success──► closed
  *                                       ▲                        │
- *                                       └────────failure─────────┘   the pause doubles
+ *                                       ├────────failure─────────┤   the pause doubles
+ *                                       └────learned nothing─────┘   the same pause again
  *
  * While a provider does not answer at all, asking it about every task only fills connections and logs: one probe at
  * a time finds out when it is back.
@@ -14,6 +15,8 @@ export interface CircuitBreaker {
   probing(): void
   succeeded(): void
   failed(now: number): void
+  /** A probe ended without telling whether the provider is back: it was told to wait, say, or never got to ask. */
+  learnedNothing(now: number): void
   readonly state: 'closed' | 'open' | 'half-open'
 }
 
@@ -49,6 +52,11 @@ export function createCircuitBreaker(): CircuitBreaker {
       failures += 1
       if (state === 'half-open') pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)
       else if (state === 'open' || failures < FAILURES_TO_OPEN) return
+      state = 'open'
+      openUntil = now + pauseMs
+    },
+    learnedNothing(now) {
+      if (state !== 'half-open') return
       state = 'open'
       openUntil = now + pauseMs
     },

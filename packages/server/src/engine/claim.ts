@@ -41,21 +41,24 @@ export function dueWithinBudget(sql: Sql, kind: WorkKind, options: ClaimOptions)
     granted as materialized (
       select b.tokens, case when b.paused_until > clock_timestamp() then 0 else greatest(0, least(
         floor(b.tokens),
-        b.max_in_flight - ${inFlight}::int - coalesce((
-          select sum(s.in_flight) from holdfast.budget_shares s
-          where s.provider = ${provider} and s.operation = ${operation} and s.replica <> ${replica} and s.expires_at > clock_timestamp()
-        ), 0),
+        b.max_in_flight - ${inFlight}::int - holdfast.calls_of_others(${provider}, ${operation}, ${replica}),
         ${limit}::int
-      ))::int end as count
+      ))::int end as count, random() as luck
       from budget b
     ),
+    -- Whole shares that add up to the count. Chance decides which lane gets what cannot be divided: rounding up instead
+    -- would give everything to the first lanes whenever only a few may go at a time.
     shares as materialized (
-      select l.lane, ceil(g.count * l.weight::float8 / sum(l.weight) over ())::int as count
-      from unnest(${lanes as Lane[]}::text[], ${weights}::int[]) as l (lane, weight), granted g
-      where g.count > 0 and exists (
-        select from holdfast.work w
-        where w.kind = ${kind} and w.provider = ${provider} and w.lane = l.lane and w.due_at <= now()
-      )
+      select s.lane, (floor(s.count * s.upto / s.total + s.luck) - floor(s.count * (s.upto - s.weight) / s.total + s.luck))::int as count
+      from (
+        select l.lane, l.weight, g.luck, g.count::float8 as count,
+          sum(l.weight) over (order by l.position) as upto, sum(l.weight) over () as total
+        from unnest(${lanes as Lane[]}::text[], ${weights}::int[]) with ordinality as l (lane, weight, position), granted g
+        where g.count > 0 and exists (
+          select from holdfast.work w
+          where w.kind = ${kind} and w.provider = ${provider} and w.lane = l.lane and w.due_at <= now()
+        )
+      ) s
     ),
     due as materialized (
       select d.at, d.task_id, d.due_at

@@ -7,6 +7,8 @@ import { scriptedTypes } from '../../test/scripted-types.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { createMemoryBus } from '../bus/memory-bus.ts'
 import { connect, type Sql } from '../database/connect.ts'
+import { createNoLock } from '../locks/no-lock.ts'
+import { createMetrics } from '../metrics/metrics.ts'
 import type { CreateOutcome } from '../providers/provider.ts'
 import { findTask } from '../tasks/find-task.ts'
 import { createEngine, defaultEngineOptions, type Engine } from './engine.ts'
@@ -35,6 +37,8 @@ function start(create: (taskId: string) => Promise<CreateOutcome>, stopWithinMs 
   engine = createEngine(
     {
       sql: throughProxy,
+      lock: createNoLock(),
+      metrics: createMetrics(),
       bus: createMemoryBus(),
       types: scriptedTypes(provider.name),
       providers: new Map([[provider.name, provider]]),

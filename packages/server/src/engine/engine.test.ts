@@ -9,6 +9,8 @@ import { createTestDatabase, type TestDatabase } from '../../test/test-database.
 import type { Bus } from '../bus/bus.ts'
 import { createMemoryBus } from '../bus/memory-bus.ts'
 import type { Sql } from '../database/connect.ts'
+import { createNoLock } from '../locks/no-lock.ts'
+import { createMetrics } from '../metrics/metrics.ts'
 import { createConversation } from '../plugins/conversations/conversations.ts'
 import type { CreateOutcome, QueryOutcome } from '../providers/provider.ts'
 import { cancelTask } from '../tasks/cancel-task.ts'
@@ -38,6 +40,8 @@ function engineFor(
   const engine = createEngine(
     {
       sql,
+      lock: createNoLock(),
+      metrics: createMetrics(),
       bus,
       types,
       providers: new Map([[provider.name, provider]]),
@@ -94,6 +98,8 @@ describe('a task’s life', () => {
     const { provider } = start({ query: (_, nth) => answers[nth - 1] ?? { kind: 'running', progress: null } })
     const conversation = await createConversation(sql, 'ada', { title: 'foxes' })
     const task = await makeTask(sql, { provider: provider.name, conversationId: conversation.id })
+    await untilStatus(task, 'running')
+    await pollNow(task)
     await until(async () => expect((await get(task))?.progress).toBe(30))
     expect(await get(task)).toMatchObject({ status: 'running' })
     await untilPutOff(task)
@@ -125,14 +131,12 @@ describe('a task’s life', () => {
       query: (_, nth) => ({ kind: 'running', progress: progress[nth - 1] ?? null }),
     })
     const task = await makeRunningTask(sql, { provider: provider.name })
-    const seen: (number | null | undefined)[] = []
+    const shown = [10, 50, 50, 99, 99, 99, 99]
     for (const [index] of progress.entries()) {
       await pollNow(task)
-      await untilPutOff(task)
-      expect(provider.queries).toHaveLength(index + 1)
-      seen.push((await get(task))?.progress)
+      await until(() => expect(provider.queries).toHaveLength(index + 1))
+      await until(async () => expect((await get(task))?.progress).toBe(shown[index]))
     }
-    expect(seen).toEqual([10, 50, 50, 99, 99, 99, 99])
   })
 
   it('polls fast while somebody watches, slowly otherwise', async () => {
@@ -196,13 +200,25 @@ describe('submitting (F8)', () => {
     expect(provider.creates).toHaveLength(1)
   })
 
-  it('what certainly was not accepted is sent again, and given up after the last attempt', async () => {
+  it('a provider that cannot be reached is tried until it can: that is no attempt', async () => {
     const { provider } = start({
-      create: () => ({ kind: 'not-accepted', reason: 'no route', retryAfterMs: null }),
+      create: (request, nth): CreateOutcome =>
+        nth <= 6
+          ? { kind: 'not-accepted', reason: 'no route', retryAfterMs: null }
+          : { kind: 'accepted', externalId: `external-${request.taskId}` },
+    })
+    const task = await makeTask(sql, { provider: provider.name })
+    await untilStatus(task, 'running')
+    expect(provider.creates).toHaveLength(7)
+  })
+
+  it('a refusal that may pass is tried again, and given up after the last attempt', async () => {
+    const { provider } = start({
+      create: () => ({ kind: 'refused', code: 'SUBMIT_REFUSED', message: 'not now', retryable: true }),
     })
     const task = await makeTask(sql, { provider: provider.name })
     await untilStatus(task, 'failed')
-    expect(await get(task)).toMatchObject({ failure: { code: 'SUBMIT_UNAVAILABLE', retryable: true } })
+    expect(await get(task)).toMatchObject({ failure: { code: 'SUBMIT_REFUSED', message: 'not now' } })
     expect(provider.creates).toHaveLength(3)
   })
 
@@ -277,6 +293,9 @@ describe('polls that tell nothing (P4)', () => {
       },
     })
     const task = await makeRunningTask(sql, { provider: provider.name })
+    await pollNow(task)
+    await until(() => expect(provider.queries).toHaveLength(1))
+    await untilPutOff(task)
     await pollNow(task)
     await untilStatus(task, 'completed')
   })
@@ -547,6 +566,8 @@ describe('stopping', () => {
     const engine = createEngine(
       {
         sql,
+        lock: createNoLock(),
+        metrics: createMetrics(),
         bus: createMemoryBus(),
         types: scriptedTypes(provider.name),
         providers: new Map([[provider.name, provider]]),

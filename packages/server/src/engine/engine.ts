@@ -10,12 +10,14 @@ import { pollDelay } from '../poller/poll-delay.ts'
 import type { Provider } from '../providers/provider.ts'
 import { runSweeps } from '../sweeps/run-sweeps.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
+import { ensureBudgets } from './budgets.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import { createBatcher } from './create-batcher.ts'
 import type { EngineContext } from './engine-context.ts'
 import { ALL_LANES } from './lanes.ts'
 import { type Rescheduled, rescheduleWork } from './reschedule-work.ts'
 import { runProvider } from './run-provider.ts'
+import { untilPrepared } from './until-prepared.ts'
 import { createWakeable, type Wakeable } from './wakeable.ts'
 import type { WorkKind } from './work-kind.ts'
 
@@ -92,6 +94,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
   }
 
   async function work(provider: Provider, until: AbortSignal): Promise<void> {
+    const ofProvider = alarms.get(provider.name) ?? createAlarms()
     const leaseMs = provider.limits.callTimeoutMs + options.leaseMarginMs
     const ownTypes = Object.keys(types).filter((name) => types[name]?.provider === provider.name)
     const learner = createDurationLearner({ sql, provider, types: ownTypes, log })
@@ -115,7 +118,10 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       stopping: until,
       givenUp: givenUp.signal,
     }
-    await learner.start()
+    await untilPrepared(context, ofProvider.submit, async () => {
+      await ensureBudgets(sql, provider)
+      await learner.start()
+    })
     const planning = setInterval(() => void learner.flush(), options.planEveryMs)
     try {
       await runProvider(context, {
@@ -123,7 +129,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
         lanes: options.lanes,
         replica,
         idleMs: options.idleMs,
-        alarms: alarms.get(provider.name) ?? createAlarms(),
+        alarms: ofProvider,
       })
     } finally {
       clearInterval(planning)

@@ -4,8 +4,8 @@ import type { Fence } from '../tasks/settle-task.ts'
 export interface Rescheduled extends Fence {
   taskId: string
   delayMs: number
-  /** Whether the poll told us anything. If not, the silence is counted. */
-  heard: boolean
+  /** Whether the poll told us anything. If not, the silence is counted. Null: it was not made, so nothing is. */
+  heard: boolean | null
 }
 
 /**
@@ -18,12 +18,12 @@ export async function rescheduleWork(sql: Sql, batch: Rescheduled[]): Promise<nu
   const written = await sql`
     update holdfast.work w set
       due_at = now() + b.delay * interval '1 ms',
-      attempts = case when b.heard = 1 then 0 else least(w.attempts + 1, 30000) end,
-      silent_since = case when b.heard = 1 then null else coalesce(w.silent_since, now()) end
+      attempts = case b.heard when 1 then 0 when 0 then least(w.attempts + 1, 30000) else w.attempts end,
+      silent_since = case b.heard when 1 then null when 0 then coalesce(w.silent_since, now()) else w.silent_since end
     from unnest(
       ${sorted.map((item) => item.taskId)}::uuid[], ${sorted.map((item) => item.workId)}::bigint[],
       ${sorted.map((item) => item.epoch)}::int[], ${sorted.map((item) => item.delayMs)}::float8[],
-      ${sorted.map((item) => (item.heard ? 1 : 0))}::int[]
+      ${sorted.map((item) => (item.heard === null ? null : Number(item.heard)))}::int[]
     ) as b (task_id, id, epoch, delay, heard)
     where w.task_id = b.task_id and w.kind = 'poll' and w.part = 0 and w.id = b.id and w.epoch = b.epoch
   `

@@ -109,7 +109,7 @@ async function heardNothing(
 ): Promise<void> {
   const fence = { workId: work.workId, epoch: work.epoch, taskId: work.taskId }
   if (context.stopping.aborted) {
-    context.reschedule.add({ ...fence, delayMs: 0, heard: true })
+    context.reschedule.add({ ...fence, delayMs: 0, heard: null })
     return
   }
   context.log.warn(

@@ -2,7 +2,7 @@ import type { Lane } from '@holdfast/shared'
 import type { Logger } from 'pino'
 import { isDatabaseAway } from '../database/database-errors.ts'
 import type { Provider } from '../providers/provider.ts'
-import { burstOf, ensureBudgets, returnShares } from './budgets.ts'
+import { burstOf, returnShares } from './budgets.ts'
 import type { ClaimOptions } from './claim.ts'
 import { claimCancels } from './claim-cancels.ts'
 import { claimPolls } from './claim-polls.ts'
@@ -30,6 +30,7 @@ const PAUSE_WHEN_AWAY_MS = 1_000
 
 interface Step {
   workId: string
+  epoch: number
   lagMs: number
 }
 
@@ -40,7 +41,6 @@ interface Step {
 export async function runProvider(context: EngineContext, options: ProviderRunOptions): Promise<void> {
   const { provider } = options
   const underWay: UnderWay = { create: new Map(), query: new Map() }
-  await untilDone(context, options, () => ensureBudgets(context.sql, provider))
   await Promise.all([
     pump(context, options, underWay, 'submit', claimSubmits, runSubmit),
     pump(context, options, underWay, 'poll', claimPolls, runPoll),
@@ -67,23 +67,32 @@ async function pump<T extends Step>(
   const limit = provider.limits[operation]
   // Half of the calls may end before the next claim: fewer, larger claims, and the connections never run dry.
   const refillAt = Math.max(1, Math.ceil(limit.inFlight / 2))
-  /** How long the budget takes to let a burst through again. */
-  const refillMs = (burstOf(limit) / limit.perSecond) * 1000
+  // Half of the time in which the budget fills up: what comes in while it is full is lost, and a pause always takes
+  // a little longer than asked for (tried at 50 a second with the whole time: 28 to 38 went out).
+  const refillMs = (burstOf(limit) / limit.perSecond) * 500
 
-  function start(work: T): void {
+  function start(work: T, isProbe: boolean): void {
+    const key = keyOf(kind, work)
+    // A create that is still under way here is not asked for twice: whoever sees its mark would give it up.
+    if (running.has(key)) {
+      if (isProbe) breaker.learnedNothing(performance.now())
+      return
+    }
     const finished = run(context, provider, work)
       .catch((error: unknown) => describe(log, error, kind))
       .finally(() => {
-        running.delete(work.workId)
+        running.delete(key)
+        if (isProbe) breaker.learnedNothing(performance.now())
         if (running.size === limit.inFlight - refillAt) alarm.wake()
       })
-    running.set(work.workId, finished)
+    running.set(key, finished)
   }
 
   while (!stopping.aborted) {
     try {
       const allowed = breaker.allowed(performance.now())
       metrics.circuit(provider.name, breaker.state)
+      metrics.inFlight(provider.name, operation, running.size)
       const room = limit.inFlight - running.size
       if (allowed === 0 || room < refillAt) {
         await alarm.pause(idleMs, stopping)
@@ -99,16 +108,14 @@ async function pump<T extends Step>(
         leaseMs,
       })
       if (claimed.length > 0) {
-        if (allowed === 1) breaker.probing()
+        const isProbe = allowed === 1
+        if (isProbe) breaker.probing()
         metrics.claimed(
           provider.name,
           kind,
           claimed.map((work) => work.lagMs),
         )
-        for (const work of claimed) {
-          // Still under way here: its answer is guarded by the task's status, so it need not be asked twice.
-          if (!running.has(work.workId)) start(work)
-        }
+        for (const work of claimed) start(work, isProbe)
         metrics.inFlight(provider.name, operation, running.size)
       }
       // A full claim means that there may be more at once; a part of one, that the budget or the work ran out.
@@ -121,19 +128,12 @@ async function pump<T extends Step>(
   }
 }
 
-async function untilDone(
-  context: EngineContext,
-  { alarms }: ProviderRunOptions,
-  work: () => Promise<void>,
-): Promise<void> {
-  while (!context.stopping.aborted) {
-    try {
-      return await work()
-    } catch (error) {
-      context.log.warn({ err: error }, 'the database did not take the limits of a provider; trying again')
-      await alarms.submit.pause(PAUSE_WHEN_AWAY_MS, context.stopping)
-    }
-  }
+/**
+ * A poll that was claimed anew while it is under way was asked for by somebody who knows more, say a webhook: it is
+ * made, and the answer that comes first counts.
+ */
+function keyOf(kind: WorkKind, { workId, epoch }: Step): string {
+  return kind === 'submit' ? workId : `${workId}.${epoch}`
 }
 
 /** The claim has already set when the step is tried again. */

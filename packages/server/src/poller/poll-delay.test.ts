@@ -16,19 +16,14 @@ describe('unwatchedPollMs (P2)', () => {
 })
 
 describe('pollDelay', () => {
-  const input = { polls: 1, watched: true, watchedPollMs: 2_000, minPollMs: 500, random: 0 }
-
-  it('is the watched interval of the type while somebody looks, and the slow one otherwise', () => {
-    expect(pollDelay(input)).toBe(2_000)
-    expect(pollDelay({ ...input, watched: false })).toBe(30_000)
+  it('is the watched interval of the type', () => {
+    expect(pollDelay({ watchedPollMs: 2_000, minPollMs: 500, random: 0 })).toBe(2_000)
   })
 
   it('is never below the provider’s minimum and spread by at most a fifth', () => {
     fc.assert(
       fc.property(
         fc.record({
-          polls: fc.nat(500),
-          watched: fc.boolean(),
           watchedPollMs: fc.nat(10_000),
           minPollMs: fc.nat(60_000),
           random: fc.double({ min: 0, max: 0.999, noNaN: true }),

@@ -1,0 +1,319 @@
+import { isTerminal, type TaskStatus, TRANSITIONS } from '@holdfast/shared'
+import fc from 'fast-check'
+import pino from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readAuditTrail, startAuditTrail } from '../../test/audit-trail.ts'
+import { type Acted, createModelWorker, type ModelWorker, OUTCOMES } from '../../test/model-worker.ts'
+import { queueWork } from '../../test/queue-work.ts'
+import { createScriptedProvider } from '../../test/scripted-provider.ts'
+import { scriptedTypes } from '../../test/scripted-types.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
+import { createMemoryBus } from '../bus/memory-bus.ts'
+import { connect, type Sql } from '../database/connect.ts'
+import { errorCode } from '../database/database-errors.ts'
+import { transaction } from '../database/transaction.ts'
+import { HoldfastError } from '../errors.ts'
+import { createConversation } from '../plugins/conversations/conversations.ts'
+import { sweepWaiting } from '../sweeps/sweep-waiting.ts'
+import { cancelTask } from '../tasks/cancel-task.ts'
+import { ensureBudgets } from './budgets.ts'
+import { hastenPolls } from './hasten-polls.ts'
+
+/*
+ * Several workers, each with its claims in hand, take random steps against a real PostgreSQL, up to three at the very
+ * same time. A paused worker is one whose turn does not come; a dead one forgets what it held. Every write is kept in
+ * an audit trail by whoever made it, and after every round the rules are checked against it.
+ */
+
+const WORKERS = 3
+const TASKS = 2
+const USER = 'ada'
+
+const ACTIONS = {
+  'claim submit': 5,
+  'claim poll': 5,
+  'claim cancel': 1,
+  act: 14,
+  /** Every lease runs out. */
+  'time passes': 4,
+  die: 1,
+  cancel: 1,
+  /** Somebody begins to watch. */
+  hasten: 1,
+  /** A webhook: due now, and the epoch rises. */
+  'wake up': 1,
+  requeue: 1,
+  'requeue without an attempt': 1,
+  'sweep those who wait': 1,
+} as const
+type Action = keyof typeof ACTIONS
+
+interface Step {
+  worker: number
+  action: Action
+  pick: number
+  outcome: number
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  worker: fc.nat(WORKERS - 1),
+  action: fc.oneof(
+    ...Object.entries(ACTIONS).map(([action, weight]) => ({
+      weight,
+      arbitrary: fc.constant(action as Action),
+    })),
+  ),
+  pick: fc.nat(5),
+  outcome: fc.nat(OUTCOMES - 1),
+})
+
+/** What is done at the same moment: one step of each of some workers. */
+const round = fc.uniqueArray(step, { minLength: 1, maxLength: WORKERS, selector: ({ worker }) => worker })
+
+let database: TestDatabase
+let sql: Sql
+let provider = ''
+const workers: ModelWorker[] = []
+beforeAll(async () => {
+  database = await createTestDatabase()
+  sql = connect(database.url, { maxConnections: 2 })
+  await startAuditTrail(sql)
+  for (let index = 0; index < WORKERS; index += 1) {
+    const applicationName = `worker-${index}`
+    const own = connect(database.url, { maxConnections: 1, applicationName })
+    workers.push(createModelWorker(applicationName, own, () => provider))
+  }
+})
+afterAll(async () => {
+  await Promise.all([sql, ...workers.map((worker) => worker.sql)].map((pool) => pool.end()))
+  await database.drop()
+})
+
+async function take(worker: ModelWorker, { action, pick, outcome }: Step, taskIds: string[]): Promise<Acted> {
+  const taskId = taskIds[pick % taskIds.length] ?? ''
+  const nothing: Acted = { deed: { kind: 'nothing' } }
+  switch (action) {
+    case 'claim submit':
+      return worker.claim('submit')
+    case 'claim poll':
+      return worker.claim('poll')
+    case 'claim cancel':
+      return worker.claim('cancel')
+    case 'act':
+      return worker.act(pick, outcome)
+    case 'die':
+      worker.die()
+      return nothing
+    case 'time passes':
+      await worker.sql`update holdfast.work set due_at = now() where provider = ${provider}`
+      return nothing
+    case 'cancel':
+      return cancel(worker.sql, taskId)
+    case 'hasten':
+      await hastenPolls(worker.sql, USER, 0)
+      return nothing
+    case 'wake up':
+      await worker.sql`update holdfast.work set due_at = now(), epoch = epoch + 1 where task_id = ${taskId} and kind = 'poll'`
+      return nothing
+    case 'requeue':
+    case 'requeue without an attempt':
+      await requeue(worker.sql, taskId, action === 'requeue' ? 1 : 0)
+      return nothing
+    case 'sweep those who wait':
+      await sweepWaiting({
+        sql: worker.sql,
+        bus: createMemoryBus(),
+        log: pino({ level: 'silent' }),
+        types: scriptedTypes(provider, { waitLimitMs: 0 }),
+      })
+      return { deed: { kind: 'swept' } }
+  }
+}
+
+async function cancel(own: Sql, taskId: string): Promise<Acted> {
+  try {
+    await cancelTask(own, USER, taskId, () => true)
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== 'TASK_ALREADY_ENDED') throw error
+  }
+  return { deed: { kind: 'nothing' } }
+}
+
+/** As whoever takes work away from a worker of ours does it; the database holds them to raising the count. */
+async function requeue(own: Sql, taskId: string, attempts: number): Promise<void> {
+  await transaction(own, async (tx) => {
+    await tx`select from holdfast.work where task_id = ${taskId} and kind = 'poll' for update`
+    const [task] = await tx<{ status: TaskStatus }[]>`
+      select status from holdfast.tasks where id = ${taskId} for update
+    `
+    if (task?.status !== 'running') return
+    await tx`delete from holdfast.work where task_id = ${taskId} and kind = 'poll'`
+    await tx`
+      update holdfast.tasks set status = 'pending', attempts = attempts + ${attempts}, started_at = null, deadline_at = null
+      where id = ${taskId}
+    `
+    await tx`insert into holdfast.work (task_id, kind, provider) values (${taskId}, 'submit', ${provider})`
+    if (attempts === 0) throw new Error('the database let a task be requeued without raising its attempts')
+  }).catch((error: unknown) => {
+    if (attempts > 0 || errorCode(error) !== '23514') throw error
+  })
+}
+
+interface State {
+  id: string
+  status: TaskStatus
+  attempts: number
+  unread: number
+  messages: number
+  work: string[]
+}
+
+const readStates = (taskIds: string[]) => sql<State[]>`
+  select t.id, t.status, t.attempts, c.unread_count as unread,
+    (select count(*)::int from holdfast.messages m where m.task_id = t.id) as messages,
+    array(select w.kind from holdfast.work w where w.task_id = t.id order by w.kind) as work
+  from holdfast.tasks t join holdfast.conversations c on c.id = t.conversation_id
+  where t.id = any(${taskIds}::uuid[])
+`
+
+/** What the rules need to remember of what was done so far. */
+interface Memory {
+  lastEntry: number
+  claims: Set<string>
+  /** Per task: creates that have left and were not taken back. */
+  sent: Map<string, number>
+  settles: Map<string, number>
+  /** Of each row of work, after everything that was written so far. */
+  epochs: Map<string, number>
+  /** The tasks that are marked as being sent. */
+  marked: Set<string>
+}
+
+async function check(taskIds: string[], memory: Memory, done: [ModelWorker, Acted][]): Promise<void> {
+  const [entries, states] = await Promise.all([
+    readAuditTrail(sql, { taskIds, afterId: memory.lastEntry }),
+    readStates(taskIds),
+  ])
+  memory.lastEntry = entries.at(-1)?.id ?? memory.lastEntry
+
+  /** The epoch that the row of a guarded write had when its writer began to write. */
+  const epochAtWrite = new Map<string, number | undefined>()
+  const guardOf = new Map(done.map(([worker, { fenced }]) => [worker.name, fenced]))
+  const sweeping = new Set(
+    done.filter(([, { deed }]) => deed.kind === 'swept').map(([worker]) => worker.name),
+  )
+  for (const { actor, at, taskId, before, after } of entries) {
+    const guard = guardOf.get(actor)
+    if (guard && !epochAtWrite.has(actor)) epochAtWrite.set(actor, memory.epochs.get(guard.workId))
+    if (at === 'work' && after) memory.epochs.set(String(after.id), after.epoch)
+    if (at === 'provider_jobs') {
+      if (after?.sending_at) memory.marked.add(taskId)
+      else memory.marked.delete(taskId)
+    }
+    if (at !== 'tasks' || !before || !after) continue
+    // F9: only allowed transitions, a requeue only with a higher count, and the end is the end.
+    const rule = TRANSITIONS[before.status][after.status]
+    expect(rule, `${before.status} → ${after.status}`).not.toBe('refused')
+    if (rule === 'requeue') expect(after.attempts).toBeGreaterThan(before.attempts)
+    expect(after.version).toBe(before.version + 1)
+    if (!isTerminal(after.status) || isTerminal(before.status)) continue
+    count(memory.settles, taskId)
+    // Waiting has a limit, but what has been sent does not wait any more.
+    if (sweeping.has(actor)) expect(memory.marked).not.toContain(taskId)
+  }
+
+  const settledNow = new Map<string, number>()
+  for (const [worker, { deed, fenced }] of done) {
+    // P3: a claim is never given twice, and whoever holds an older one writes nothing at all.
+    if (deed.kind === 'claimed') {
+      for (const { workId, epoch } of deed.claims) {
+        expect(memory.claims).not.toContain(`${workId}@${epoch}`)
+        memory.claims.add(`${workId}@${epoch}`)
+      }
+    }
+    if (fenced?.wrote) expect(epochAtWrite.get(worker.name)).toBe(fenced.epoch)
+    if (fenced && !fenced.wrote) expect(entries.filter(({ actor }) => actor === worker.name)).toEqual([])
+    // P3, F8: at most one create per task is ever out.
+    if (deed.kind === 'marked') expect(count(memory.sent, deed.taskId)).toBe(1)
+    if (deed.kind === 'unmarked') memory.sent.set(deed.taskId, 0)
+    if (deed.kind === 'settle' && deed.result === 'settled') count(settledNow, deed.taskId)
+  }
+
+  for (const { id, status, messages, work } of states) {
+    // F10: whoever else tried, one settle won, and it wrote one message at most.
+    expect(memory.settles.get(id) ?? 0).toBe(isTerminal(status) ? 1 : 0)
+    expect(settledNow.get(id) ?? 0).toBeLessThanOrEqual(1)
+    expect(messages).toBe(status === 'completed' ? 1 : 0)
+    // Nothing is left to do for what has ended, except to stop it at its provider; all else has its next step.
+    if (isTerminal(status)) expect(['', 'cancel']).toContain(work.join())
+    else expect(work).toEqual([status === 'pending' ? 'submit' : 'poll'])
+  }
+  const completed = states.filter(({ status }) => status === 'completed').length
+  for (const { unread } of states) expect(unread).toBe(completed)
+}
+
+function count(counts: Map<string, number>, key: string): number {
+  const next = (counts.get(key) ?? 0) + 1
+  counts.set(key, next)
+  return next
+}
+
+/** A fact about a task that was taken away and given to nobody yet: the database refuses what would skip `running`. */
+function isCompletionOfRequeued(error: unknown): boolean {
+  return errorCode(error) === '23514' && String(error).includes('from pending to completed')
+}
+
+describe('the engine under random interleavings', () => {
+  it('keeps the rules of F9, F10 and P3, and loses no task', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(round, { maxLength: 20, size: 'max' }), async (rounds) => {
+        const scripted = createScriptedProvider()
+        provider = scripted.name
+        for (const worker of workers) worker.die()
+        await ensureBudgets(sql, scripted)
+        const conversation = await createConversation(sql, USER, { title: 'foxes' })
+        const taskIds = await queueWork(sql, { provider, kind: 'submit', count: TASKS, userId: USER })
+        await sql`update holdfast.tasks set conversation_id = ${conversation.id} where id = any(${taskIds}::uuid[])`
+        const memory: Memory = {
+          lastEntry: 0,
+          claims: new Set(),
+          sent: new Map(),
+          settles: new Map(),
+          epochs: new Map(),
+          marked: new Set(),
+        }
+
+        const play = async (steps: Step[]) => {
+          const done = await Promise.all(
+            steps.map(async (taken): Promise<[ModelWorker, Acted][]> => {
+              const worker = workers[taken.worker]
+              if (!worker) throw new Error(`there is no worker ${taken.worker}`)
+              try {
+                return [[worker, await take(worker, taken, taskIds)]]
+              } catch (error) {
+                if (isCompletionOfRequeued(error)) return []
+                throw error
+              }
+            }),
+          )
+          await check(taskIds, memory, done.flat())
+        }
+        for (const steps of rounds) await play(steps)
+
+        // Whatever state they were left in, one worker that does its job brings them all to an end.
+        for (const worker of workers) worker.die()
+        const alone = (action: Action, outcome = 0): Step => ({ worker: 0, action, pick: 0, outcome })
+        for (const kind of ['submit', 'poll', 'cancel'] as const) {
+          await play([alone('time passes')])
+          await play([alone(`claim ${kind}`)])
+          while ((workers[0]?.held.length ?? 0) > 0) await play([alone('act')])
+        }
+        for (const { status, work } of await readStates(taskIds)) {
+          expect(isTerminal(status)).toBe(true)
+          expect(work).toEqual([])
+        }
+      }),
+      { numRuns: 200, interruptAfterTimeLimit: 100_000 },
+    )
+  }, 180_000)
+})

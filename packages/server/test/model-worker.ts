@@ -1,0 +1,194 @@
+import type { Sql } from '../src/database/connect.ts'
+import { giveUp } from '../src/dead-letters/give-up.ts'
+import { claimCancels } from '../src/engine/claim-cancels.ts'
+import { claimPolls } from '../src/engine/claim-polls.ts'
+import { claimSubmits } from '../src/engine/claim-submits.ts'
+import { ALL_LANES } from '../src/engine/lanes.ts'
+import { rescheduleWork } from '../src/engine/reschedule-work.ts'
+import type { WorkKind } from '../src/engine/work-kind.ts'
+import { acceptTask } from '../src/tasks/accept-task.ts'
+import { markSending, unmarkSending } from '../src/tasks/mark-sending.ts'
+import { type Settlement, type SettleResult, settleTask } from '../src/tasks/settle-task.ts'
+import { writeProgress } from '../src/tasks/write-progress.ts'
+
+/** A step that a worker has claimed and not finished. `sending`: the create has left, and its answer is awaited. */
+export interface HeldClaim {
+  kind: WorkKind
+  phase: 'claimed' | 'sending'
+  workId: string
+  epoch: number
+  taskId: string
+  /** As the claim found it: somebody may have sent it already. */
+  mayHaveBeenSent: boolean
+}
+
+/** What a step did, as far as the rules speak about it. */
+export type Deed =
+  | { kind: 'claimed'; claims: HeldClaim[] }
+  | { kind: 'marked'; taskId: string }
+  | { kind: 'unmarked'; taskId: string }
+  | { kind: 'accepted'; taskId: string; result: 'running' | 'ended-meanwhile' }
+  | { kind: 'settle'; taskId: string; result: SettleResult['kind'] }
+  | { kind: 'swept' }
+  | { kind: 'nothing' }
+
+export interface Acted {
+  deed: Deed
+  /** Set where the write was guarded by a claim: which, and whether it went through. */
+  fenced?: { workId: string; epoch: number; wrote: boolean }
+}
+
+/** What the provider says, or what we decide; the same numbers for each kind of step. */
+export const OUTCOMES = 6
+
+const failed: Settlement = {
+  status: 'failed',
+  failure: { code: 'PROVIDER_FAILED', message: 'It did not work.', retryable: true },
+}
+const completed: Settlement = {
+  status: 'completed',
+  outputs: [{ url: 'https://p.example/0.png', contentType: 'image/png', urlLifetimeMs: null }],
+}
+
+/** A process of the model: it holds claims, and takes one step at a time when it is told to. */
+export interface ModelWorker {
+  readonly name: string
+  readonly sql: Sql
+  readonly held: HeldClaim[]
+  claim(kind: WorkKind): Promise<Acted>
+  /** Goes on with one of its claims. */
+  act(pick: number, outcome: number): Promise<Acted>
+  /** Everything it held is forgotten, nothing is written. */
+  die(): void
+}
+
+export function createModelWorker(name: string, sql: Sql, provider: () => string): ModelWorker {
+  const held: HeldClaim[] = []
+  const claims = { submit: claimSubmits, poll: claimPolls, cancel: claimCancels }
+
+  async function submit(claim: HeldClaim, outcome: number): Promise<Acted> {
+    const { taskId, workId, epoch } = claim
+    const fence = { workId, epoch }
+    if (claim.phase === 'claimed') {
+      if (claim.mayHaveBeenSent) return decided(claim)
+      const wrote = await markSending(sql, taskId, fence)
+      if (wrote) held.push({ ...claim, phase: 'sending' })
+      return {
+        deed: wrote ? { kind: 'marked', taskId } : { kind: 'nothing' },
+        fenced: { ...fence, wrote },
+      }
+    }
+    switch (outcome) {
+      case 0:
+      case 1: {
+        const result = await acceptTask(sql, {
+          taskId,
+          externalId: `external-${taskId}`,
+          provider: provider(),
+          deadlineMs: 600_000,
+          expectedMs: 1_000,
+          firstPollMs: 0,
+          canCancel: true,
+        })
+        // The connection may break before it hears so: then it is written again, later.
+        if (outcome === 1) held.push(claim)
+        return { deed: { kind: 'accepted', taskId, result: result.kind } }
+      }
+      case 2: {
+        const wrote = await unmarkSending(sql, taskId, fence, {
+          delayMs: 0,
+          countAttempt: true,
+          reason: 'away',
+        })
+        return {
+          deed: wrote ? { kind: 'unmarked', taskId } : { kind: 'nothing' },
+          fenced: { ...fence, wrote },
+        }
+      }
+      case 3: {
+        const letter = { taskId, userId: 'ada', provider: provider(), lane: 'free_default', attempts: 2 }
+        const result = await giveUp(sql, failed, { ...letter, kind: 'submit', reason: 'refused' })
+        return { deed: { kind: 'settle', taskId, result: result.kind } }
+      }
+      default: {
+        const result = await settleTask(sql, taskId, failed)
+        return { deed: { kind: 'settle', taskId, result: result.kind } }
+      }
+    }
+  }
+
+  async function poll(claim: HeldClaim, outcome: number): Promise<Acted> {
+    const { taskId, workId, epoch } = claim
+    switch (outcome) {
+      case 0:
+      case 1: {
+        const result = await settleTask(sql, taskId, outcome === 0 ? completed : failed)
+        return { deed: { kind: 'settle', taskId, result: result.kind } }
+      }
+      case 2:
+        return decided(claim)
+      case 3:
+        await writeProgress(sql, taskId, 50)
+        return { deed: { kind: 'nothing' } }
+      default: {
+        const refused = await rescheduleWork(sql, [
+          { taskId, workId, epoch, delayMs: 0, heard: outcome === 4 },
+        ])
+        return { deed: { kind: 'nothing' }, fenced: { workId, epoch, wrote: refused === 0 } }
+      }
+    }
+  }
+
+  async function cancel({ taskId, workId, epoch }: HeldClaim): Promise<Acted> {
+    const gone = await sql`
+      delete from holdfast.work where task_id = ${taskId} and kind = 'cancel' and id = ${workId} and epoch = ${epoch}
+    `
+    return { deed: { kind: 'nothing' }, fenced: { workId, epoch, wrote: gone.count === 1 } }
+  }
+
+  /** What is ours to decide only while we hold the claim. */
+  async function decided({ taskId, workId, epoch }: HeldClaim): Promise<Acted> {
+    const { kind: result } = await settleTask(sql, taskId, failed, { workId, epoch })
+    return {
+      deed: { kind: 'settle', taskId, result },
+      fenced: { workId, epoch, wrote: result === 'settled' },
+    }
+  }
+
+  return {
+    name,
+    sql,
+    held,
+    async claim(kind) {
+      const claimed = await claims[kind](sql, {
+        provider: provider(),
+        lanes: ALL_LANES,
+        limit: 10,
+        replica: name,
+        inFlight: 0,
+        leaseMs: 60_000,
+      })
+      const news = claimed.map(
+        (work): HeldClaim => ({
+          kind,
+          phase: 'claimed',
+          workId: work.workId,
+          epoch: work.epoch,
+          taskId: work.taskId,
+          mayHaveBeenSent: 'sendingAt' in work && work.sendingAt !== null,
+        }),
+      )
+      held.push(...news)
+      return { deed: { kind: 'claimed', claims: news } }
+    },
+    async act(pick, outcome) {
+      const [claim] = held.splice(pick % Math.max(1, held.length), 1)
+      if (!claim) return { deed: { kind: 'nothing' } }
+      if (claim.kind === 'submit') return submit(claim, outcome)
+      return claim.kind === 'poll' ? poll(claim, outcome) : cancel(claim)
+    },
+    die() {
+      held.length = 0
+    },
+  }
+}

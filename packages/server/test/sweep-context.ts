@@ -1,0 +1,24 @@
+import { createMemoryBus } from '../src/bus/memory-bus.ts'
+import type { Sql } from '../src/database/connect.ts'
+import type { SweepContext } from '../src/sweeps/run-sweeps.ts'
+import type { TaskType } from '../src/tasks/task-types.ts'
+import { createMemoryLog } from './memory-log.ts'
+import { scriptedTypes } from './scripted-types.ts'
+
+/** What a sweep needs, and what it told: whose streams, and the log. */
+export function createSweepContext(
+  sql: Sql,
+  type: Partial<TaskType> = {},
+): SweepContext & { published: string[]; logLines: string[] } {
+  const { log, lines } = createMemoryLog()
+  const bus = createMemoryBus()
+  const published: string[] = []
+  return {
+    sql,
+    bus: { ...bus, publish: (userId) => void published.push(userId) },
+    types: scriptedTypes('scripted', type),
+    log,
+    published,
+    logLines: lines,
+  }
+}

@@ -79,10 +79,10 @@ const DANGEROUS: Dangerous[] = [
   },
   {
     title: 'when the external id has been committed',
-    file: 'database/transaction.ts',
-    text: 'await sql.begin(work)',
+    file: 'engine/until-written.ts',
+    text: 'await write()',
     moment: 'after',
-    hit: 3,
+    hit: 1,
     outcome: 'completed',
     creates: 1,
   },

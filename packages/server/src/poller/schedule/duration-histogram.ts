@@ -42,11 +42,17 @@ export const HALF_LIFE_OBSERVATIONS = 100
 /**
  * Of a finish known only to lie between two polls, this part is spread evenly over that time, the rest in
  * proportion to what is known already, smoothed: the step of an EMS fit to interval-censored data (Silverman et
- * al. 1990). All by proportion, and a vendor that became faster than the first poll would go unnoticed; all
- * evenly, and a hump blurs to the width of the intervals (simulated for two humps: mean lag 25 %
- * over the best possible instead of 10 %).
+ * al. 1990). All evenly, and a hump blurs to the width of the intervals (simulated for two humps: mean lag 25 %
+ * over the best possible instead of 9 %). All by proportion, and what is wrongly known never fades.
  */
 const SPREAD_EVENLY = 0.05
+
+/**
+ * The same before the first poll, where a vendor that became faster hides: every task is found finished there,
+ * whether it took a third of that time or all of it. At 0.2 a threefold speed-up is found within 150 tasks
+ * instead of 250 (simulated at about two polls per task), for 1–2 % more lag while nothing changes.
+ */
+const SPREAD_EVENLY_BEFORE_FIRST_POLL = 0.2
 
 export const emptyHistogram: DurationHistogram = { weights: new Array<number>(BUCKETS).fill(0) }
 
@@ -126,7 +132,8 @@ function spread({ weights }: DurationHistogram, finish: ObservedFinish): number[
     known.push(((smooth[bucket] ?? 0) * overlap) / (to - from))
   }
   const knownSum = known.reduce((sum, weight) => sum + weight, 0)
-  const evenPart = knownSum > 1e-9 ? SPREAD_EVENLY : 1
+  const doubted = finish.afterMs === 0 ? SPREAD_EVENLY_BEFORE_FIRST_POLL : SPREAD_EVENLY
+  const evenPart = knownSum > 1e-9 ? doubted : 1
   for (const [index, share] of even.entries()) {
     const proportion = evenPart < 1 ? (known[index] ?? 0) / knownSum : 0
     added[first + index] = evenPart * share + (1 - evenPart) * proportion

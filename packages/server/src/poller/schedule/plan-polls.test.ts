@@ -111,6 +111,24 @@ test('P2 past what was ever seen a plan goes on as the fixed schedule', () => {
   expect(intervalAt(plan, 5_000_000)).toBe(120_000)
 })
 
+test.each([
+  ['faster', 20_000, 19_000, 25_000],
+  ['slower', 180_000, 150_000, 200_000],
+])('P2 a vendor that became three times %s is known again after 200 tasks', (_, durationMs, fromMs, toMs) => {
+  let known = learned(Array.from({ length: 300 }, (_, index) => 45_000 + (index % 30) * 1_000))
+  const plan = () => planPolls(known, { pricePerPollMs: 3_000, minPollMs: 2_000 })
+  const pollsNearby = () => pollAges(plan(), 300_000).filter((age) => age >= fromMs && age < toMs).length
+  const before = pollsNearby()
+  for (let task = 0; task < 200; task += 1) {
+    const ages = [0, ...pollAges(plan(), 600_000)]
+    const found = ages.findIndex((age) => age >= durationMs)
+    known = observe(known, { afterMs: ages[found - 1] ?? 0, byMs: ages[found] ?? 0 })
+  }
+  expect(pollsNearby()).toBeGreaterThan(before)
+  const { lagMs } = assessPlan(plan(), durationCurve(learned([durationMs]), 0))
+  expect(lagMs).toBeLessThan(durationMs * 0.25)
+})
+
 test('P2 no schedule on a coarse grid is cheaper than the plan', () => {
   const known = learned(Array.from({ length: 60 }, (_, index) => 6_000 + (index % 9) * 3_000))
   const curve = durationCurve(known, 1)

@@ -1,4 +1,4 @@
-import { type DurationCurve, durationCurve } from './duration-curve.ts'
+import { durationCurve } from './duration-curve.ts'
 import type { DurationHistogram } from './duration-histogram.ts'
 import { fixedSchedule } from './fixed-schedule.ts'
 import { intervalAt, type PollPlan } from './poll-plan.ts'
@@ -13,12 +13,10 @@ export interface PlanOptions {
    * @default 300_000
    */
   maxIntervalMs?: number
-  /**
-   * How fine ages are told apart, as a part of the age.
-   * @default 0.005
-   */
-  resolution?: number
 }
+
+/** How fine ages are told apart, as a part of the age. */
+const RESOLUTION = 0.005
 
 /** One observation's worth of "it may also be otherwise". */
 const DOUBT = 1
@@ -34,12 +32,9 @@ const LEARNED_JITTER = [-0.05, 0.05] as const
 /** Neighbouring ages share an entry of the table while their best intervals differ by less. */
 const SAME_INTERVAL = 0.05
 
-/** The plan for a histogram in which enough is known; `pollPlanFor` decides whether it is. */
-export function planPolls(histogram: DurationHistogram, options: PlanOptions): PollPlan {
-  return planPollsOnCurve(durationCurve(histogram, DOUBT), options)
-}
-
 /**
+ * The plan for a histogram in which enough is known; `pollPlanFor` decides whether it is.
+ *
  * Dynamic programming from the oldest age down. With F(t) the part finished by age t, the cost still to come
  * from a poll at age a that found a task unfinished, per task accepted, is
  *
@@ -49,11 +44,12 @@ export function planPolls(histogram: DurationHistogram, options: PlanOptions): P
  * schedule takes over. The lag term is a Monge array, so the best b never falls as a rises, which bounds the
  * search from above by the best b of the next age.
  */
-export function planPollsOnCurve(curve: DurationCurve, options: PlanOptions): PollPlan {
-  const { pricePerPollMs, minPollMs, maxIntervalMs = 300_000, resolution = 0.005 } = options
+export function planPolls(histogram: DurationHistogram, options: PlanOptions): PollPlan {
+  const { pricePerPollMs, minPollMs, maxIntervalMs = 300_000 } = options
+  const curve = durationCurve(histogram, DOUBT)
   const longestMs = Math.max(minPollMs, maxIntervalMs)
   const tail = fixedSchedule(minPollMs)
-  const ages = ageGrid(curve.knownUntilMs, longestMs, minPollMs, resolution)
+  const ages = ageGrid(curve.knownUntilMs, longestMs, minPollMs)
   const finished = Float64Array.from(ages, curve.finishedBy)
   const finishedTime = Float64Array.from(ages, curve.finishedTime)
   const cost = new Float64Array(ages.length)
@@ -93,7 +89,10 @@ export function planPollsOnCurve(curve: DurationCurve, options: PlanOptions): Po
     const interval = Math.ceil(Math.min(longestMs, Math.max(minPollMs, wanted)))
     const previous = intervalsMs.at(-1)
     if (previous !== undefined && Math.abs(interval - previous) <= SAME_INTERVAL * previous) return
-    if (agesMs.at(-1) === age) return
+    if (agesMs.at(-1) === age) {
+      intervalsMs[intervalsMs.length - 1] = interval
+      return
+    }
     agesMs.push(age)
     intervalsMs.push(interval)
   }
@@ -107,13 +106,13 @@ export function planPollsOnCurve(curve: DurationCurve, options: PlanOptions): Po
   return { agesMs, intervalsMs, minPollMs, jitter: LEARNED_JITTER }
 }
 
-/** Even steps while they are finer than `resolution` asks for, then growing with age. */
-function ageGrid(knownUntilMs: number, longestMs: number, minPollMs: number, resolution: number): number[] {
+/** Even steps while they are coarser than `RESOLUTION` asks for, then growing with age. */
+function ageGrid(knownUntilMs: number, longestMs: number, minPollMs: number): number[] {
   const firstStep = Math.min(250, Math.max(20, minPollMs / 8))
   const ages = [0]
   let age = 0
   while (age < knownUntilMs + longestMs) {
-    age += Math.max(firstStep, age * resolution)
+    age += Math.max(firstStep, age * RESOLUTION)
     ages.push(age)
   }
   return ages

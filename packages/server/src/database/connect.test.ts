@@ -1,49 +1,74 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startCuttableProxy } from '../../test/cuttable-proxy.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { connect, type Sql } from './connect.ts'
 
 let database: TestDatabase
-let sql: Sql
 beforeAll(async () => {
   database = await createTestDatabase()
-  sql = connect(database.url, { maxConnections: 1, applicationName: 'test of connect' })
 })
-afterAll(async () => {
-  await sql.end()
-  await database.drop()
+afterAll(() => database.drop())
+
+const MOST = 4
+
+/** All connections at once, each with a question under way. */
+async function askOnAll(sql: Sql): Promise<PromiseSettledResult<unknown>[]> {
+  const asked = Array.from({ length: MOST }, () => sql`select pg_sleep(20)`.execute())
+  await expect.poll(sleeping, { timeout: 10_000 }).toBe(MOST)
+  await database.sql`
+    select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'select pg_sleep%'
+  `
+  return Promise.allSettled(asked)
+}
+
+async function sleeping(): Promise<number> {
+  const [row] = await database.sql<[{ count: number }]>`
+    select count(*)::int from pg_stat_activity
+    where datname = current_database() and state = 'active' and query like 'select pg_sleep%'
+  `
+  return row.count
+}
+
+it('P5 after a restart of PostgreSQL the first question on every connection is answered', async () => {
+  const sql = connect(database.url, { maxConnections: MOST })
+  try {
+    for (const { status } of await askOnAll(sql)) expect(status).toBe('rejected')
+    const answers = await Promise.all(Array.from({ length: MOST }, () => sql<{ one: number }[]>`select 1 as one`))
+    expect(answers.map(([row]) => row?.one)).toEqual([1, 1, 1, 1])
+  } finally {
+    await sql.end({ timeout: 1 })
+  }
 })
 
-describe('connect', () => {
-  it('asks for nothing of its own: a question that nobody waits for could kill the process (P5)', async () => {
+it('P5 a question that was being written when the line broke does not spoil the next connection', async () => {
+  const proxy = await startCuttableProxy(database.url)
+  const sql = connect(proxy.url, { maxConnections: 1 })
+  try {
     await sql`select 1`
-    const [activity] = await sql`
-      select (select count(*)::int from pg_prepared_statements) as prepared, application_name as name
-      from pg_stat_activity where pid = pg_backend_pid()
-    `
-    // The one above it, and itself.
-    expect(activity).toEqual({ prepared: 2, name: 'test of connect' })
-  })
+    const gone = proxy.cut()
+    // Written in the very turn in which the close is noticed: the driver still has it in its buffer then.
+    const asking = new Set<Promise<unknown>>()
+    for (let turn = 0; turn < 50; turn++) {
+      asking.add(sql`select 1`.catch(() => null))
+      await new Promise((next) => setImmediate(next))
+    }
+    await gone
+    await proxy.mend()
+    await Promise.all(asking)
+    const [row] = await sql<{ one: number }[]>`select 1 as one`
+    expect(row?.one).toBe(1)
+  } finally {
+    await sql.end({ timeout: 1 })
+    await proxy.close()
+  }
+})
 
-  it.each<[string, unknown[]]>([
-    ['text', ['plain', '', 'a b', 'with "quotes"', 'back\\slash', 'NULL', '{},', 'line\nbreak', 'ünï', null]],
-    ['uuid', ['0199d2a0-0000-7000-8000-000000000001', null]],
-    ['int', [1, -2, null]],
-    ['bigint', ['9007199254740993', null]],
-    ['float8', [1.5, -0.25, null]],
-  ])('takes and gives arrays of %s', async (type, items) => {
-    const [row] = await sql.unsafe<{ items: unknown[] }[]>(`select $1::${type}[] as items`, [
-      items as string[],
-    ])
-    expect(row?.items).toEqual(items)
-    const [empty] = await sql.unsafe<{ items: unknown[] }[]>(`select $1::${type}[] as items`, [[]])
-    expect(empty?.items).toEqual([])
-  })
-
-  it('can use them in a join', async () => {
-    const rows = await sql`select * from unnest(${['a', 'b']}::text[], ${[1, 2]}::int[]) as t (name, n)`
-    expect(rows).toMatchObject([
-      { name: 'a', n: 1 },
-      { name: 'b', n: 2 },
-    ])
-  })
+it('leaves nothing open after its end', async () => {
+  const sql = connect(database.url, { maxConnections: MOST, applicationName: 'ended' })
+  await askOnAll(sql)
+  await Promise.all(Array.from({ length: MOST }, () => sql`select 1`))
+  await sql.end()
+  const open = () => database.sql`select from pg_stat_activity where application_name = 'ended'`.then((rows) => rows.length)
+  await expect.poll(open).toBe(0)
+  await expect(sql`select 1`).rejects.toMatchObject({ code: 'CONNECTION_ENDED' })
 })

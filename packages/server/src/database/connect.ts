@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import { arrayTypes } from './array-types.ts'
+import { replaceAfterLoss } from './replace-after-loss.ts'
 
 export type Sql = postgres.Sql
 export type Tx = postgres.TransactionSql
@@ -12,14 +13,17 @@ export interface ConnectOptions {
 
 /** Opens a pool; no connection is made before the first query. */
 export function connect(url: string, options: ConnectOptions = {}): Sql {
-  return postgres(url, {
-    max: options.maxConnections ?? 10,
-    connect_timeout: 5,
-    // Reconnecting after a restart of PostgreSQL must not take longer than its own start.
-    backoff: (attempt) => Math.min(2, 0.1 * 2 ** attempt),
-    onnotice: () => {},
-    fetch_types: false,
-    types: arrayTypes,
-    connection: { application_name: options.applicationName ?? 'holdfast' },
-  })
+  return replaceAfterLoss((onclose) =>
+    postgres(url, {
+      max: options.maxConnections ?? 10,
+      connect_timeout: 5,
+      // Reconnecting after a restart of PostgreSQL must not take longer than its own start.
+      backoff: (attempt) => Math.min(2, 0.1 * 2 ** attempt),
+      onnotice: () => {},
+      onclose,
+      fetch_types: false,
+      types: arrayTypes,
+      connection: { application_name: options.applicationName ?? 'holdfast' },
+    }),
+  )
 }

@@ -1,5 +1,7 @@
-import { giveUp } from '../dead-letters/give-up.ts'
-import type { Settlement } from '../tasks/settle-task.ts'
+import type { Tx } from '../database/connect.ts'
+import { transaction } from '../database/transaction.ts'
+import { giveUpInTransaction } from '../dead-letters/give-up.ts'
+import type { Settlement, SettleResult } from '../tasks/settle-task.ts'
 import { waitLimitOf } from '../tasks/task-types.ts'
 import type { SweepContext } from './run-sweeps.ts'
 
@@ -39,11 +41,22 @@ export async function sweepWaiting({ sql, bus, types, log }: SweepContext): Prom
   let ended = 0
   for (const letter of waiting) {
     const reason = letter.reason ?? 'never got its turn'
-    const result = await giveUp(sql, WAIT_EXCEEDED, { ...letter, kind: 'submit', reason }, letter)
+    const result = await transaction(sql, async (tx): Promise<SettleResult> => {
+      if (await isBeingSent(tx, letter)) return { kind: 'fenced' }
+      return giveUpInTransaction(tx, WAIT_EXCEEDED, { ...letter, kind: 'submit', reason }, letter)
+    })
     if (result.kind !== 'settled') continue
     ended += 1
     bus.publish(result.userId)
     log.warn({ taskId: letter.taskId, reason }, 'waited too long')
   }
   return ended
+}
+
+/** Marking it does not raise the epoch, so look again, under the lock that whoever marks it needs too. */
+async function isBeingSent(tx: Tx, { taskId }: Waiting): Promise<boolean> {
+  await tx`select from holdfast.work where task_id = ${taskId} and kind = 'submit' for update`
+  const sent =
+    await tx`select from holdfast.provider_jobs where task_id = ${taskId} and sending_at is not null`
+  return sent.length > 0
 }

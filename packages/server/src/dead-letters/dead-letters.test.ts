@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeRunningTask, makeTask } from '../../test/make-task.ts'
+import { scriptedTypes } from '../../test/scripted-types.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
+import { connect, type Sql } from '../database/connect.ts'
+import { findTask } from '../tasks/find-task.ts'
+import type { Settlement } from '../tasks/settle-task.ts'
+import { discardDeadLetter, listDeadLetters, retryDeadLetter } from './dead-letters.ts'
+import { giveUp } from './give-up.ts'
+import { type GivenUp, writeDeadLetter } from './write-dead-letter.ts'
+
+let database: TestDatabase
+let sql: Sql
+beforeAll(async () => {
+  database = await createTestDatabase()
+  sql = connect(database.url)
+})
+afterAll(async () => {
+  await sql.end()
+  await database.drop()
+})
+
+const types = scriptedTypes('nobody')
+const refused: Settlement = {
+  status: 'failed',
+  failure: { code: 'SUBMIT_REFUSED', message: 'Not today.', retryable: true },
+}
+const letterFor = (taskId: string, changes: Partial<GivenUp> = {}): GivenUp => ({
+  taskId,
+  userId: 'ada',
+  kind: 'submit',
+  provider: 'nobody',
+  lane: 'free_default',
+  attempts: 2,
+  reason: 'SUBMIT_REFUSED: Not today.',
+  ...changes,
+})
+const openLetterOf = async (taskId: string) =>
+  (await listDeadLetters(sql, null)).find((letter) => letter.taskId === taskId)
+async function givenUp(): Promise<{ taskId: string; letterId: string }> {
+  const task = await makeTask(sql, { placeholderId: 'p-1', metadata: { shelf: 3 } })
+  await giveUp(sql, refused, letterFor(task.id))
+  return { taskId: task.id, letterId: (await openLetterOf(task.id))?.id ?? '' }
+}
+const resolutionOf = async (letterId: string) => {
+  const [row] =
+    await sql`select resolution, retry_task_id as "retryTaskId" from holdfast.dead_letters where id = ${letterId}`
+  return row
+}
+const retry = (letterId: string) => retryDeadLetter(sql, types, letterId, 'trace')
+
+describe('giveUp (Q6)', () => {
+  it('ends the task and leaves a letter that says why, together', async () => {
+    const { taskId } = await givenUp()
+    expect(await findTask(sql, 'ada', taskId)).toMatchObject({
+      status: 'failed',
+      failure: { code: 'SUBMIT_REFUSED' },
+    })
+    expect(await openLetterOf(taskId)).toMatchObject(letterFor(taskId, { attempts: 3 }))
+  })
+
+  it('leaves none when somebody else ended the task first, or holds the claim', async () => {
+    const ended = await makeRunningTask(sql)
+    await giveUp(sql, { status: 'cancelled' }, letterFor(ended.id))
+    const before = (await listDeadLetters(sql, null)).length
+    expect(await giveUp(sql, refused, letterFor(ended.id))).toEqual({ kind: 'already-ended' })
+    const taken = await makeTask(sql)
+    expect(await giveUp(sql, refused, letterFor(taken.id), { workId: '0', epoch: 0 })).toEqual({
+      kind: 'fenced',
+    })
+    expect((await findTask(sql, 'ada', taken.id))?.status).toBe('pending')
+    expect(await listDeadLetters(sql, null)).toHaveLength(before)
+  })
+
+  it('leaves one letter for a step, however often it is written', async () => {
+    const { taskId } = await givenUp()
+    await sql.begin((tx) => writeDeadLetter(tx, letterFor(taskId, { reason: 'again' })))
+    const letters = (await listDeadLetters(sql, null)).filter((letter) => letter.taskId === taskId)
+    expect(letters).toMatchObject([{ reason: 'SUBMIT_REFUSED: Not today.' }])
+  })
+})
+
+describe('listDeadLetters', () => {
+  it('shows the newest first, and goes on from a letter', async () => {
+    const first = await givenUp()
+    const second = await givenUp()
+    const [newest, next] = await listDeadLetters(sql, null)
+    expect([newest?.id, next?.id]).toEqual([second.letterId, first.letterId])
+    expect((await listDeadLetters(sql, second.letterId))[0]?.id).toBe(first.letterId)
+  })
+})
+
+describe('retryDeadLetter', () => {
+  it('makes a new task of the same user, which repeats the old one', async () => {
+    const { taskId, letterId } = await givenUp()
+    const { task, userId } = await retry(letterId)
+    expect(userId).toBe('ada')
+    expect(task).toMatchObject({
+      status: 'pending',
+      retryOf: taskId,
+      placeholderId: 'p-1',
+      params: { prompt: 'a fox' },
+      metadata: { shelf: 3 },
+    })
+    expect(task.id).not.toBe(taskId)
+    expect(await openLetterOf(taskId)).toBeUndefined()
+    expect(await resolutionOf(letterId)).toEqual({ resolution: 'retried', retryTaskId: task.id })
+    expect((await findTask(sql, 'ada', taskId))?.status).toBe('failed')
+  })
+
+  it('again, also at the same moment, finds the task of the first time', async () => {
+    const { taskId, letterId } = await givenUp()
+    const retried = await Promise.all([retry(letterId), retry(letterId), retry(letterId)])
+    const ids = new Set([...retried, await retry(letterId)].map(({ task }) => task.id))
+    expect(ids.size).toBe(1)
+    expect(await sql`select from holdfast.tasks where retry_of = ${taskId}`).toHaveLength(1)
+  })
+
+  it('keeps what was asked for this one task: how long it may take, how often it is tried (F16)', async () => {
+    const task = await makeTask(sql, { timeoutMs: 5_000, maxAttempts: 9 })
+    await giveUp(sql, refused, letterFor(task.id))
+    const { task: again } = await retry((await openLetterOf(task.id))?.id ?? '')
+    expect(
+      await sql`select timeout_ms as "timeoutMs", max_attempts as "maxAttempts" from holdfast.tasks where id = ${again.id}`,
+    ).toEqual([{ timeoutMs: 5_000, maxAttempts: 9 }])
+  })
+
+  it('is refused for what cannot be repeated as a task, or was discarded, or is not there', async () => {
+    const task = await makeTask(sql)
+    await sql.begin((tx) => writeDeadLetter(tx, letterFor(task.id, { kind: 'cancel' })))
+    const cancel = (await openLetterOf(task.id))?.id ?? ''
+    await expect(retry(cancel)).rejects.toMatchObject({ code: 'TASK_NOT_RETRYABLE' })
+
+    const { taskId, letterId } = await givenUp()
+    await discardDeadLetter(sql, letterId)
+    await expect(retry(letterId)).rejects.toMatchObject({ code: 'TASK_NOT_RETRYABLE' })
+    expect(await sql`select from holdfast.tasks where retry_of = ${taskId}`).toHaveLength(0)
+    expect(await resolutionOf(letterId)).toEqual({ resolution: 'discarded', retryTaskId: null })
+
+    await expect(retry(taskId)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+})
+
+describe('discardDeadLetter', () => {
+  it('takes it off the list, and again is no error', async () => {
+    const { taskId, letterId } = await givenUp()
+    await discardDeadLetter(sql, letterId)
+    await discardDeadLetter(sql, letterId)
+    expect(await openLetterOf(taskId)).toBeUndefined()
+    expect((await findTask(sql, 'ada', taskId))?.status).toBe('failed')
+    await expect(discardDeadLetter(sql, taskId)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+})

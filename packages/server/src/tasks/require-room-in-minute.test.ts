@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeTask } from '../../test/make-task.ts'
+import { scriptedTypes } from '../../test/scripted-types.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
+import { connect, type Sql } from '../database/connect.ts'
+import { createTask } from './create-task.ts'
+import { requireRoomInMinute } from './require-room-in-minute.ts'
+
+let database: TestDatabase
+let sql: Sql
+beforeAll(async () => {
+  database = await createTestDatabase()
+  sql = connect(database.url)
+})
+afterAll(async () => {
+  await sql.end()
+  await database.drop()
+})
+
+let users = 0
+const newUser = () => {
+  users += 1
+  return `user-${users}`
+}
+const require = (userId: string, perMinute: number) =>
+  sql.begin((tx) => requireRoomInMinute(tx, userId, perMinute))
+
+/** A task that was asked for that long ago: its id, too, says so. */
+const askedFor = (userId: string, agoMs: number) => sql`
+  insert into holdfast.tasks (id, user_id, type, provider, created_at)
+  select overlay(holdfast.new_id()::text placing left(hex, 8) || '-' || right(hex, 4) from 1 for 13)::uuid, ${userId}, 'image', 'p', at
+  from (select now() - ${agoMs}::float8 * interval '1 ms' as at) t,
+    lateral (select lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') as hex) h
+`
+
+describe('requireRoomInMinute (E3)', () => {
+  it('lets a user have so many in a minute, and each user their own', async () => {
+    const [ada, bob] = [newUser(), newUser()]
+    for (let count = 0; count < 3; count += 1) {
+      await require(ada, 3)
+      await makeTask(sql, { userId: ada })
+    }
+    await expect(require(ada, 3)).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+    await require(bob, 3)
+    await require(ada, 4)
+  })
+
+  it('says after how long there is room again: when the oldest of them leaves the minute', async () => {
+    const ada = newUser()
+    await askedFor(ada, 61_000)
+    await askedFor(ada, 50_500)
+    await askedFor(ada, 10_000)
+    const refusal = await require(ada, 2).catch((error: unknown) => error)
+    expect(refusal).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: expect.any(Number) })
+    const { retryAfterSeconds } = refusal as { retryAfterSeconds: number }
+    expect(retryAfterSeconds).toBeGreaterThanOrEqual(5)
+    expect(retryAfterSeconds).toBeLessThanOrEqual(10)
+    await require(ada, 3)
+  })
+
+  it('with a lower limit than what was used, waits for as many as must leave', async () => {
+    const ada = newUser()
+    for (const agoMs of [50_000, 40_000, 30_000, 20_000]) await askedFor(ada, agoMs)
+    const refusal = await require(ada, 2).catch((error: unknown) => error)
+    // Two may remain: the third youngest must have left, which takes another 20 to 30 s.
+    const { retryAfterSeconds } = refusal as { retryAfterSeconds: number }
+    expect(retryAfterSeconds).toBeGreaterThan(20)
+    expect(retryAfterSeconds).toBeLessThanOrEqual(30)
+  })
+
+  it('holds for requests at the same moment, from many connections', async () => {
+    const userId = newUser()
+    const answers = await Promise.allSettled(
+      Array.from({ length: 12 }, () =>
+        createTask(sql, scriptedTypes('p'), {
+          userId,
+          body: { type: 'image', params: { prompt: 'a fox' } },
+          idempotencyKey: null,
+          traceId: 'trace',
+          perMinute: 5,
+        }),
+      ),
+    )
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+    expect(await sql`select from holdfast.tasks where user_id = ${userId}`).toHaveLength(5)
+  })
+
+  it('does not count a repeated request: its task is there already', async () => {
+    const userId = newUser()
+    const once = () =>
+      createTask(sql, scriptedTypes('p'), {
+        userId,
+        body: { type: 'image', params: { prompt: 'a fox' } },
+        idempotencyKey: 'key',
+        traceId: 'trace',
+        perMinute: 1,
+      })
+    const { task } = await once()
+    expect(await once()).toMatchObject({ task: { id: task.id }, created: false })
+  })
+})

@@ -1,8 +1,7 @@
 import { Pool } from 'undici'
 
 /**
- * Fifty connections without pipelining are what Holdfast's KIE adapter opens for queries. Everyone gets the same:
- * more make nobody faster on loopback.
+ * Fifty connections without pipelining are what Holdfast's KIE adapter opens for queries. Everyone gets the same.
  */
 export const CONNECTIONS = 50
 

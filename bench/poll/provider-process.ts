@@ -2,7 +2,7 @@
  * A provider that is hardly ever the bottleneck: HTTP/1.1 by hand on `node:net`, with keep-alive and pipelining.
  * It knows every task, says that each is still being generated, and counts.
  *
- * - `GET /api/v1/jobs/recordInfo?taskId=` as KIE answers it, about 900 bytes
+ * - `GET /api/v1/jobs/recordInfo?taskId=` as KIE answers it, about 600 bytes
  * - `GET /count` how many polls were answered so far
  * - `GET /when?count=N` the same, but answered only when there were N
  */

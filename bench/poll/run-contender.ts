@@ -20,15 +20,14 @@ export async function runContender(
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text
   })
-  const code = await new Promise<number | null>((resolve, reject) => {
+  const end = await new Promise<string | number>((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', resolve)
+    child.once('close', (code, signal) => resolve(signal ?? code ?? 1))
   })
   const last = out.trim().split('\n').at(-1) ?? ''
-  if (code !== 0 || !last.startsWith('{')) {
-    throw new Error(
-      `${settings.contender} did not finish (${code === null ? `stopped after ${WITHIN_MS / 1_000} s` : `exit ${code}`}). ${last}`,
-    )
+  if (end !== 0 || !last.startsWith('{')) {
+    const why = end === 'SIGKILL' ? `killed, perhaps after its ${WITHIN_MS / 1_000} s` : `ended with ${end}`
+    throw new Error(`${settings.contender} did not finish (${why}). What it said is above. ${last}`)
   }
   return JSON.parse(last) as PassReport
 }

@@ -24,11 +24,11 @@ export interface BenchPostgres {
   stop(): Promise<void>
 }
 
-export async function startPostgres(settings: Record<string, string> = SETTINGS): Promise<BenchPostgres> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
+export async function startPostgres(): Promise<BenchPostgres> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-bench-poll-'))
   // Started as root, PostgreSQL runs as another user, who must be able to enter.
   await chmod(dataDir, 0o755)
-  const server = await startEmbeddedPostgres({ dataDir, settings })
+  const server = await startEmbeddedPostgres({ dataDir, settings: SETTINGS })
   const sql = postgres(server.url, { max: 1, onnotice: () => {} })
   await sql`create extension pg_stat_statements`
   return {

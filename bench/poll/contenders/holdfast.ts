@@ -27,8 +27,6 @@ export const openHoldfast: OpenContender = async ({ databaseUrl, providerUrl, ta
           baseUrl: providerUrl,
           models: { image: 'google/nano-banana' },
           pool,
-          // As much as the provider can take: the limit must not be what is measured.
-          limits: { query: { perSecond: 1_000_000, burst: 1_000_000, inFlight: 1_000 } },
         }),
       ],
       log,

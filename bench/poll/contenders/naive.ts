@@ -6,8 +6,8 @@ import { externalIdOf, NEXT_POLL_MS } from '../settings.ts'
 
 /**
  * The loop that one writes first: select all that is due, ask about each with limited concurrency, one `update` each.
- * Given its best: no more than the columns it needs, prepared statements, as many connections to PostgreSQL as make
- * it faster (beyond 20 nothing changes), twice as many tasks in flight as HTTP connections.
+ * Given good conditions: no more than the columns it needs, prepared statements, 20 connections to PostgreSQL so that
+ * commits are flushed together, twice as many tasks in flight as HTTP connections.
  */
 export const openNaive: OpenContender = async ({ databaseUrl, tasks }, pool) => {
   const sql = postgres(databaseUrl, { max: 20, onnotice: () => {} })

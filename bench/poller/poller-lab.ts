@@ -22,6 +22,8 @@ export interface StageOptions {
   limits: ReplicaSettings['limits']
   /** @default 300 */
   watchedPollMs?: number
+  /** What a claim is good for on top of the call limit. @default 300 */
+  leaseMarginMs?: number
 }
 
 /** A database of its own, a provider and some replicas between them. */
@@ -118,7 +120,7 @@ export async function openPollerLab(): Promise<PollerLab> {
           },
           limits: { minPollMs: 200, callTimeoutMs: 2_000, ...options.limits },
           watchedPollMs: options.watchedPollMs ?? 300,
-          engine: { leaseMarginMs: 300 },
+          engine: { leaseMarginMs: options.leaseMarginMs ?? 300 },
         }
         const started = await Promise.allSettled(
           Array.from({ length: options.replicas ?? 3 }, () => startReplica(settings)),

@@ -41,7 +41,7 @@ export async function runRedisLoss(
     await until('a holder again', async () => (await stage.holders()).length === 1, { withinMs: 30_000 })
     found.atMost('ms until somebody holds the lock again', performance.now() - backAt, 5_000)
     for (const { url } of replicas) unwatch.push(watchTasks(url, USER))
-    await until('all settled', async () => (await readTasks(sql)).active === 0, { withinMs: tasks * 200 })
+    await until('all settled', async () => (await readTasks(sql)).active === 0, { withinMs: 40_000 + tasks * 100 })
     const end = await readTasks(sql)
     found.equal('tasks completed', end.completed, tasks)
     found.equal('tasks ended twice', end.endedTwice, 0)

@@ -39,7 +39,7 @@ export interface Acted {
 }
 
 /** What the provider says, or what we decide; the same numbers for each kind of step. */
-export const OUTCOMES = 6
+export const OUTCOMES = 8
 
 const failed: Settlement = {
   status: 'failed',
@@ -55,7 +55,8 @@ export interface ModelWorker {
   readonly name: string
   readonly sql: Sql
   readonly held: HeldClaim[]
-  claim(kind: WorkKind): Promise<Acted>
+  /** Takes whatever is due. A claim with a lease of nothing can be taken over at once. */
+  claim(leaseMs: number): Promise<Acted>
   /** Goes on with one of its claims. */
   act(pick: number, outcome: number): Promise<Acted>
   /** Everything it held is forgotten, nothing is written. */
@@ -64,7 +65,11 @@ export interface ModelWorker {
 
 export function createModelWorker(name: string, sql: Sql, provider: () => string): ModelWorker {
   const held: HeldClaim[] = []
-  const claims = { submit: claimSubmits, poll: claimPolls, cancel: claimCancels }
+  const claims: Record<WorkKind, typeof claimSubmits | typeof claimPolls | typeof claimCancels> = {
+    submit: claimSubmits,
+    poll: claimPolls,
+    cancel: claimCancels,
+  }
 
   async function submit(claim: HeldClaim, outcome: number): Promise<Acted> {
     const { taskId, workId, epoch } = claim
@@ -80,7 +85,9 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
     }
     switch (outcome) {
       case 0:
-      case 1: {
+      case 1:
+      case 6:
+      case 7: {
         const result = await acceptTask(sql, {
           taskId,
           externalId: `external-${taskId}`,
@@ -94,7 +101,8 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
         if (outcome === 1) held.push(claim)
         return { deed: { kind: 'accepted', taskId, result: result.kind } }
       }
-      case 2: {
+      case 2:
+      case 3: {
         const wrote = await unmarkSending(sql, taskId, fence, {
           delayMs: 0,
           countAttempt: true,
@@ -105,7 +113,7 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
           fenced: { ...fence, wrote },
         }
       }
-      case 3: {
+      case 4: {
         const letter = { taskId, userId: 'ada', provider: provider(), lane: 'free_default', attempts: 2 }
         const result = await giveUp(sql, failed, { ...letter, kind: 'submit', reason: 'refused' })
         return { deed: { kind: 'settle', taskId, result: result.kind } }
@@ -126,13 +134,14 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
         return { deed: { kind: 'settle', taskId, result: result.kind } }
       }
       case 2:
-        return decided(claim)
       case 3:
+        return decided(claim)
+      case 4:
         await writeProgress(sql, taskId, 50)
         return { deed: { kind: 'nothing' } }
       default: {
         const refused = await rescheduleWork(sql, [
-          { taskId, workId, epoch, delayMs: 0, heard: outcome === 4 },
+          { taskId, workId, epoch, delayMs: 0, heard: outcome === 5 },
         ])
         return { deed: { kind: 'nothing' }, fenced: { workId, epoch, wrote: refused === 0 } }
       }
@@ -159,25 +168,23 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
     name,
     sql,
     held,
-    async claim(kind) {
-      const claimed = await claims[kind](sql, {
+    async claim(leaseMs) {
+      const options = {
         provider: provider(),
         lanes: ALL_LANES,
         limit: 10,
         replica: name,
         inFlight: 0,
-        leaseMs: 60_000,
-      })
-      const news = claimed.map(
-        (work): HeldClaim => ({
-          kind,
-          phase: 'claimed',
-          workId: work.workId,
-          epoch: work.epoch,
-          taskId: work.taskId,
-          mayHaveBeenSent: 'sendingAt' in work && work.sendingAt !== null,
-        }),
-      )
+        leaseMs,
+      }
+      const news: HeldClaim[] = []
+      for (const kind of ['submit', 'poll', 'cancel'] as const) {
+        for (const work of await claims[kind](sql, options)) {
+          const { workId, epoch, taskId } = work
+          const mayHaveBeenSent = 'sendingAt' in work && work.sendingAt !== null
+          news.push({ kind, phase: 'claimed', workId, epoch, taskId, mayHaveBeenSent })
+        }
+      }
       held.push(...news)
       return { deed: { kind: 'claimed', claims: news } }
     },

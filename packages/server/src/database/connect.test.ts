@@ -13,12 +13,12 @@ const MOST = 4
 
 /** All connections at once, each with a question under way. */
 async function askOnAll(sql: Sql): Promise<PromiseSettledResult<unknown>[]> {
-  const asked = Array.from({ length: MOST }, () => sql`select pg_sleep(20)`.execute())
+  const asked = Promise.allSettled(Array.from({ length: MOST }, () => sql`select pg_sleep(20)`.execute()))
   await expect.poll(sleeping, { timeout: 10_000 }).toBe(MOST)
   await database.sql`
     select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'select pg_sleep%'
   `
-  return Promise.allSettled(asked)
+  return asked
 }
 
 async function sleeping(): Promise<number> {
@@ -33,7 +33,9 @@ it('P5 after a restart of PostgreSQL the first question on every connection is a
   const sql = connect(database.url, { maxConnections: MOST })
   try {
     for (const { status } of await askOnAll(sql)) expect(status).toBe('rejected')
-    const answers = await Promise.all(Array.from({ length: MOST }, () => sql<{ one: number }[]>`select 1 as one`))
+    const answers = await Promise.all(
+      Array.from({ length: MOST }, () => sql<{ one: number }[]>`select 1 as one`),
+    )
     expect(answers.map(([row]) => row?.one)).toEqual([1, 1, 1, 1])
   } finally {
     await sql.end({ timeout: 1 })
@@ -68,7 +70,8 @@ it('leaves nothing open after its end', async () => {
   await askOnAll(sql)
   await Promise.all(Array.from({ length: MOST }, () => sql`select 1`))
   await sql.end()
-  const open = () => database.sql`select from pg_stat_activity where application_name = 'ended'`.then((rows) => rows.length)
+  const open = () =>
+    database.sql`select from pg_stat_activity where application_name = 'ended'`.then((rows) => rows.length)
   await expect.poll(open).toBe(0)
   await expect(sql`select 1`).rejects.toMatchObject({ code: 'CONNECTION_ENDED' })
 })

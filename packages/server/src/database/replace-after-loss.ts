@@ -1,7 +1,7 @@
 import type postgres from 'postgres'
 
-/** What is still being answered by the other connections of a pool that was replaced gets this long. */
-const DRAIN_SECONDS = 60
+/** What is still being answered over the other connections of a pool that was replaced gets this long. */
+const DRAIN_MS = 30_000
 
 /**
  * A pool that is replaced as a whole when it loses a connection.
@@ -9,10 +9,10 @@ const DRAIN_SECONDS = 60
  * postgres.js 3.4 connects anew in the same object, with what the lost connection left behind: the old server's last
  * words, with which it refuses the next query; half a message, which it sends before its greeting; and a timer that
  * it believes to be running, so that it never writes again. Then some queries of a pool fail for ever
- * (https://github.com/porsager/postgres/pull/1215). In a new pool there is nothing to leave behind.
+ * (https://github.com/porsager/postgres/pull/1215). In a new pool there is nothing left behind.
  */
 export function replaceAfterLoss(open: (onclose: () => void) => postgres.Sql): postgres.Sql {
-  const draining = new Set<Promise<void>>()
+  const replaced = new Map<postgres.Sql, NodeJS.Timeout>()
   let ended = false
   let current = next()
 
@@ -20,23 +20,20 @@ export function replaceAfterLoss(open: (onclose: () => void) => postgres.Sql): p
     const pool = open(() => {
       if (ended || pool !== current) return
       current = next()
-      drain(pool, DRAIN_SECONDS)
+      replaced.set(pool, setTimeout(() => void cut(pool), DRAIN_MS).unref())
     })
     return pool
   }
 
-  function drain(pool: postgres.Sql, timeout: number): void {
-    const drained: Promise<void> = pool
-      .end({ timeout })
-      // There is nobody left whom it could concern.
-      .catch(() => {})
-      .finally(() => draining.delete(drained))
-    draining.add(drained)
+  async function cut(pool: postgres.Sql): Promise<void> {
+    clearTimeout(replaced.get(pool))
+    replaced.delete(pool)
+    await pool.end({ timeout: 0 })
   }
 
   async function end(options?: { timeout?: number }): Promise<void> {
     ended = true
-    await Promise.all([current.end(options), ...draining])
+    await Promise.all([current.end(options), ...[...replaced.keys()].map(cut)])
   }
 
   return new Proxy(current, {

@@ -39,6 +39,9 @@ export async function retryDeadLetter(
   traceId: string,
 ): Promise<{ task: Task; userId: string }> {
   const letter = await findLetter(sql, id)
+  if (letter.resolution === 'discarded') {
+    throw new HoldfastError('TASK_NOT_RETRYABLE', 'The dead letter was discarded. Retry its task instead.')
+  }
   if (letter.kind !== 'submit') {
     throw new HoldfastError(
       'TASK_NOT_RETRYABLE',
@@ -65,9 +68,13 @@ export async function discardDeadLetter(sql: Sql, id: string): Promise<void> {
   `
 }
 
-async function findLetter(sql: Sql, id: string): Promise<Pick<DeadLetter, 'userId' | 'taskId' | 'kind'>> {
-  const [letter] = await sql<DeadLetter[]>`
-    select user_id as "userId", task_id as "taskId", kind from holdfast.dead_letters where id = ${id}
+type FoundLetter = Pick<DeadLetter, 'userId' | 'taskId' | 'kind'> & {
+  resolution: 'retried' | 'discarded' | null
+}
+
+async function findLetter(sql: Sql, id: string): Promise<FoundLetter> {
+  const [letter] = await sql<FoundLetter[]>`
+    select user_id as "userId", task_id as "taskId", kind, resolution from holdfast.dead_letters where id = ${id}
   `
   if (!letter) throw new HoldfastError('NOT_FOUND', 'There is no such dead letter.')
   return letter

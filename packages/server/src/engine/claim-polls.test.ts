@@ -18,16 +18,18 @@ afterAll(async () => {
   await database.drop()
 })
 
+const NO_JITTER = [0, 0] as const
+
 interface Plan {
   agesMs: number[]
   intervalsMs: number[]
-  jitter?: [from: number, to: number]
+  jitter?: readonly [from: number, to: number]
 }
 
 async function providerWith(plans: Record<string, Plan> = {}): Promise<string> {
   const provider = createScriptedProvider()
   await ensureBudgets(sql, provider)
-  for (const [type, { agesMs, intervalsMs, jitter = [0, 0] }] of Object.entries(plans)) {
+  for (const [type, { agesMs, intervalsMs, jitter = NO_JITTER }] of Object.entries(plans)) {
     await sql`
       insert into holdfast.poll_plans (provider, type, ages_ms, intervals_ms, jitter_from, jitter_to)
       values (${provider.name}, ${type}, ${agesMs}::float8[], ${intervalsMs}::float8[], ${jitter[0]}, ${jitter[1]})

@@ -14,6 +14,8 @@ export interface ClaimedSubmit {
   params: Record<string, unknown>
   /** Set once a create may have left for the provider. */
   sendingAt: Date | null
+  /** PostgreSQL itself was away until a moment ago: answers that could not be written are still held by who got them. */
+  justBack: boolean
   traceId: string | null
   lagMs: number
 }
@@ -34,6 +36,7 @@ export function claimSubmits(sql: Sql, options: ClaimOptions): Promise<ClaimedSu
     returning
       w.id::text as "workId", w.epoch, w.attempts, t.max_attempts as "maxAttempts", w.task_id as "taskId",
       t.user_id as "userId", t.type, w.lane, t.params, j.sending_at as "sendingAt", j.trace_id as "traceId",
+      pg_postmaster_start_time() > now() - ${options.leaseMs}::float8 * interval '1 ms' as "justBack",
       -- The due time of a first try is set back by its priority; it was not late before it existed.
       (extract(epoch from now() - greatest(d.due_at, t.created_at)) * 1000)::float8 as "lagMs"
   `

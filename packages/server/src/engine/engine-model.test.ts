@@ -26,16 +26,15 @@ import { hastenPolls } from './hasten-polls.ts'
  */
 
 const WORKERS = 3
-const TASKS = 2
 const USER = 'ada'
+const LEASE_MS = 60_000
 
 const ACTIONS = {
-  'claim submit': 5,
-  'claim poll': 5,
-  'claim cancel': 1,
-  act: 14,
+  /** For a while, or so that it is lost at once to whoever comes next. */
+  claim: 8,
+  act: 16,
   /** Every lease runs out. */
-  'time passes': 4,
+  'time passes': 1,
   die: 1,
   cancel: 1,
   /** Somebody begins to watch. */
@@ -93,12 +92,8 @@ async function take(worker: ModelWorker, { action, pick, outcome }: Step, taskId
   const taskId = taskIds[pick % taskIds.length] ?? ''
   const nothing: Acted = { deed: { kind: 'nothing' } }
   switch (action) {
-    case 'claim submit':
-      return worker.claim('submit')
-    case 'claim poll':
-      return worker.claim('poll')
-    case 'claim cancel':
-      return worker.claim('cancel')
+    case 'claim':
+      return worker.claim(outcome % 2 === 0 ? 0 : LEASE_MS)
     case 'act':
       return worker.act(pick, outcome)
     case 'die':
@@ -272,7 +267,14 @@ describe('the engine under random interleavings', () => {
         for (const worker of workers) worker.die()
         await ensureBudgets(sql, scripted)
         const conversation = await createConversation(sql, USER, { title: 'foxes' })
-        const taskIds = await queueWork(sql, { provider, kind: 'submit', count: TASKS, userId: USER })
+        // Polls come due as soon as their lease lets them.
+        await sql`
+          insert into holdfast.poll_plans (provider, type, ages_ms, intervals_ms) values (${provider}, 'image', '{0}', '{0}')
+        `
+        const taskIds = [
+          ...(await queueWork(sql, { provider, kind: 'submit', count: 1, userId: USER })),
+          ...(await queueWork(sql, { provider, kind: 'poll', count: 2, userId: USER })),
+        ]
         await sql`update holdfast.tasks set conversation_id = ${conversation.id} where id = any(${taskIds}::uuid[])`
         const memory: Memory = {
           lastEntry: 0,
@@ -302,11 +304,11 @@ describe('the engine under random interleavings', () => {
 
         // Whatever state they were left in, one worker that does its job brings them all to an end.
         for (const worker of workers) worker.die()
-        const alone = (action: Action, outcome = 0): Step => ({ worker: 0, action, pick: 0, outcome })
-        for (const kind of ['submit', 'poll', 'cancel'] as const) {
-          await play([alone('time passes')])
-          await play([alone(`claim ${kind}`)])
-          while ((workers[0]?.held.length ?? 0) > 0) await play([alone('act')])
+        const alone = (action: Action, outcome: number): Step => ({ worker: 0, action, pick: 0, outcome })
+        for (let turn = 0; turn < 3; turn += 1) {
+          await play([alone('time passes', 0)])
+          await play([alone('claim', 1)])
+          while ((workers[0]?.held.length ?? 0) > 0) await play([alone('act', 0)])
         }
         for (const { status, work } of await readStates(taskIds)) {
           expect(isTerminal(status)).toBe(true)

@@ -47,6 +47,10 @@ export async function runPoll(context: EngineContext, provider: Provider, work: 
       })
       return settle(context, provider, work, { status: 'completed', outputs: outcome.outputs })
     case 'failed': {
+      context.learn(work.type, {
+        afterMs: Math.max(0, work.ageMs - previousInterval(work)),
+        byMs: work.ageMs,
+      })
       const { code, message, retryable } = outcome
       return settle(context, provider, work, { status: 'failed', failure: { code, message, retryable } })
     }

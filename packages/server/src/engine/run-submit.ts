@@ -55,6 +55,8 @@ export async function runSubmit(
   }
 
   if (work.sendingAt) {
+    // Whoever holds the answer writes it down any moment now; the claim has put this off for long enough.
+    if (work.justBack) return
     // Whoever marked it is gone, or its answer is later than any answer may be.
     log.warn({ sendingAt: work.sendingAt }, 'the reply to a create was lost')
     await settle(SUBMIT_UNKNOWN, () => settleTask(sql, work.taskId, SUBMIT_UNKNOWN, fence))

@@ -3,7 +3,7 @@ import { createMemoryLog } from '../../test/memory-log.ts'
 import { queueWork } from '../../test/queue-work.ts'
 import { createScriptedProvider } from '../../test/scripted-provider.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
-import { connect, type Sql } from '../database/connect.ts'
+import { connect, type Sql, type Tx } from '../database/connect.ts'
 import { ensureBudgets } from '../engine/budgets.ts'
 import { claimPolls } from '../engine/claim-polls.ts'
 import { ALL_LANES } from '../engine/lanes.ts'
@@ -21,9 +21,36 @@ afterAll(async () => {
   await database.drop()
 })
 
-function learnerFor(provider: Provider, types = ['image']) {
+function learnerFor(provider: Provider, types = ['image'], own: Sql = sql) {
   const { log, lines } = createMemoryLog()
-  return { learner: createDurationLearner({ sql, provider, types, log }), logLines: lines }
+  return { learner: createDurationLearner({ sql: own, provider, types, log }), logLines: lines }
+}
+
+/** A pool whose transactions wait, before a statement that contains this, until they are told to go on. */
+function pausingBefore(statement: string) {
+  let goOn = () => {}
+  let reach = () => {}
+  const gate = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve
+  })
+  const slowly = (tx: Tx) =>
+    new Proxy(tx, {
+      apply(target, self, args: [TemplateStringsArray]) {
+        if (!args[0].join('').includes(statement)) return Reflect.apply(target, self, args)
+        reach()
+        return gate.then(() => Reflect.apply(target, self, args))
+      },
+    })
+  const slow = new Proxy(sql, {
+    get: (target, name) =>
+      name === 'begin'
+        ? (work: (tx: Tx) => Promise<unknown>) => target.begin((tx) => work(slowly(tx)))
+        : Reflect.get(target, name),
+  })
+  return { sql: slow, reached, goOn }
 }
 
 const planOf = async (provider: Provider, type = 'image') => {
@@ -125,20 +152,18 @@ describe('createDurationLearner (P2)', () => {
   it('a process that starts while another learns does not make it forget', async () => {
     const provider = createScriptedProvider()
     const { learner } = learnerFor(provider)
-    const { learner: late } = learnerFor(provider)
-    // Both begin without a plan in the table; the late one comes to write last.
-    const blocker = await sql.reserve()
-    await blocker`begin`
-    await blocker`lock table holdfast.poll_plans in exclusive mode`
+    // It has looked, and found nothing known yet, when the other one wants to write all it knows.
+    const slow = pausingBefore('ages_ms')
+    const { learner: late } = learnerFor(provider, ['image'], slow.sql)
     const starting = late.start()
-    await expect.poll(waiting, { timeout: 5_000, interval: 10 }).toBe(1)
-    const learning = learner.start().then(async () => {
+    await slow.reached
+    const learning = learner.start().then(() => {
       teach(learner, 10_000, 20)
-      await learner.flush()
+      return learner.flush()
     })
-    await expect.poll(waiting, { timeout: 5_000, interval: 10 }).toBe(2)
-    await blocker`commit`
-    blocker.release()
+    // One of them may have to wait for the other.
+    await Promise.race([learning, expect.poll(waiting, { timeout: 5_000, interval: 10 }).toBe(1)])
+    slow.goOn()
     await Promise.all([starting, learning])
     expect((await planOf(provider))?.observations).toBeGreaterThan(18)
   })

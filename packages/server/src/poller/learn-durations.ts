@@ -45,6 +45,8 @@ export function createDurationLearner(
 
   async function writePlan(type: string, finishes: ObservedFinish[], seconds: number): Promise<void> {
     await transaction(sql, async (tx) => {
+      // There has to be a row to lock, or two that start together would both begin with nothing.
+      await tx`insert into holdfast.poll_plans (provider, type) values (${provider.name}, ${type}) on conflict do nothing`
       const [row] = await tx<{ histogram: number[] }[]>`
         select histogram from holdfast.poll_plans where provider = ${provider.name} and type = ${type} for update
       `
@@ -58,14 +60,11 @@ export function createDurationLearner(
       const plan = pollPlanFor(histogram, { pricePerPollMs, minPollMs })
       plans.set(type, plan)
       await tx`
-        insert into holdfast.poll_plans (provider, type, histogram, ages_ms, intervals_ms, jitter_from, jitter_to)
-        values (
-          ${provider.name}, ${type}, ${histogramToArray(histogram)}::float8[], ${[...plan.agesMs]}::float8[],
-          ${[...plan.intervalsMs]}::float8[], ${plan.jitter[0]}, ${plan.jitter[1]}
-        )
-        on conflict (provider, type) do update set
-          histogram = excluded.histogram, ages_ms = excluded.ages_ms, intervals_ms = excluded.intervals_ms,
-          jitter_from = excluded.jitter_from, jitter_to = excluded.jitter_to, planned_at = now()
+        update holdfast.poll_plans set
+          histogram = ${histogramToArray(histogram)}::float8[], ages_ms = ${[...plan.agesMs]}::float8[],
+          intervals_ms = ${[...plan.intervalsMs]}::float8[], jitter_from = ${plan.jitter[0]}, jitter_to = ${plan.jitter[1]},
+          planned_at = now()
+        where provider = ${provider.name} and type = ${type}
       `
     })
   }

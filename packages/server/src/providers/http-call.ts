@@ -1,4 +1,5 @@
 import { type Dispatcher, Pool } from 'undici'
+import { onAbort } from './on-abort.ts'
 
 export interface HttpRequest {
   method: 'GET' | 'POST'
@@ -73,7 +74,8 @@ export function createHttpCall({ dispatcher, maxReplyBytes = 1_000_000 }: HttpCa
       let ended = false
       let abortRequest: ((reason: Error) => void) | undefined
       let status = 0
-      let replyHeaders: Record<string, string> = {}
+      let incoming: Incoming = {}
+      let stopListening: (() => void) | undefined
       const chunks: Buffer[] = []
       let received = 0
 
@@ -81,7 +83,7 @@ export function createHttpCall({ dispatcher, maxReplyBytes = 1_000_000 }: HttpCa
         if (ended) return
         ended = true
         clearTimeout(timer)
-        signal?.removeEventListener('abort', onAbort)
+        stopListening?.()
         resolve(outcome)
       }
       const giveUp = (reason: string) => {
@@ -89,10 +91,10 @@ export function createHttpCall({ dispatcher, maxReplyBytes = 1_000_000 }: HttpCa
         end({ kind: started ? 'cut' : 'not-sent', reason })
         abortRequest?.(new Error(reason))
       }
-      const onAbort = () => giveUp('the call was stopped')
+      const stopped = () => giveUp('the call was stopped')
       const timer = setTimeout(() => giveUp(`no whole reply within ${timeoutMs} ms`), timeoutMs)
-      if (signal?.aborted) return onAbort()
-      signal?.addEventListener('abort', onAbort)
+      if (signal?.aborted) return stopped()
+      if (signal) stopListening = onAbort(signal, stopped)
 
       const handler: Dispatcher.DispatchHandler = {
         onRequestStart(controller) {
@@ -101,12 +103,10 @@ export function createHttpCall({ dispatcher, maxReplyBytes = 1_000_000 }: HttpCa
           started = true
           abortRequest = (reason) => controller.abort(reason)
         },
-        onResponseStart(_controller, statusCode, incoming) {
+        onResponseStart(_controller, statusCode, replyHeaders) {
           if (statusCode < 200) return
           status = statusCode
-          replyHeaders = Object.fromEntries(
-            Object.entries(incoming).map(([name, value]) => [name.toLowerCase(), String(value ?? '')]),
-          )
+          incoming = replyHeaders
         },
         onResponseData(_controller, chunk) {
           received += chunk.length
@@ -114,7 +114,18 @@ export function createHttpCall({ dispatcher, maxReplyBytes = 1_000_000 }: HttpCa
           else chunks.push(chunk)
         },
         onResponseEnd() {
-          end({ kind: 'reply', status, headers: replyHeaders, body: Buffer.concat(chunks).toString('utf8') })
+          const [only] = chunks
+          const whole = chunks.length === 1 && only ? only : Buffer.concat(chunks)
+          const headers = incoming
+          end({
+            kind: 'reply',
+            status,
+            // Most replies are read without a look at their headers.
+            get headers() {
+              return toRecord(headers)
+            },
+            body: whole.toString('utf8'),
+          })
         },
         onResponseError(_controller, error) {
           giveUp(`${started ? 'the connection broke' : 'no connection'} (${errorCode(error)})`)
@@ -127,6 +138,14 @@ export function createHttpCall({ dispatcher, maxReplyBytes = 1_000_000 }: HttpCa
         giveUp(`the request could not be made (${errorCode(error)})`)
       }
     })
+}
+
+type Incoming = Record<string, string | string[] | undefined>
+
+function toRecord(incoming: Incoming): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(incoming).map(([name, value]) => [name.toLowerCase(), String(value ?? '')]),
+  )
 }
 
 /** Only the code: a message may quote what was sent. */

@@ -21,6 +21,9 @@ export async function retryTask(
       `The task is ${earlier.status}; only a failed or cancelled one can be retried.`,
     )
   }
+  const [own] = await sql<{ maxAttempts: number; timeoutMs: number | null }[]>`
+    select max_attempts as "maxAttempts", timeout_ms as "timeoutMs" from holdfast.tasks where id = ${earlier.id}
+  `
   return createTask(sql, types, {
     ...caller,
     retryOf: earlier.id,
@@ -32,6 +35,8 @@ export async function retryTask(
       conversationId: earlier.conversationId,
       placeholderId: placeholderIdOf(earlier),
       priority: priorityOf(earlier),
+      maxAttempts: own?.maxAttempts,
+      timeoutMs: own?.timeoutMs ?? undefined,
     },
   })
 }

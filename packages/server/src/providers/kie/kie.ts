@@ -106,7 +106,7 @@ export function createKie(options: KieOptions): Provider {
     async query(externalId, signal) {
       const reply = await sendQuery({
         method: 'GET',
-        path: `${prefix}/api/v1/jobs/recordInfo?${new URLSearchParams({ taskId: externalId })}`,
+        path: `${prefix}/api/v1/jobs/recordInfo?taskId=${encodeURIComponent(externalId.toWellFormed())}`,
         headers,
         timeoutMs: limits.callTimeoutMs,
         signal,

@@ -25,7 +25,8 @@ test('F7: another device gets a placeholder, then the result, and there is one m
   person,
 }) => {
   const first = await openStudio()
-  const prompt = 'a bridge over a fjord'
+  // Slow enough that the second device is there before it is done.
+  const prompt = '[slow] a bridge over a fjord'
   await first.generate(prompt)
 
   const second = await openStudio({ context: await browser.newContext() })

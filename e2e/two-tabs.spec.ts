@@ -5,7 +5,7 @@ test('C3, F5: both tabs follow, over one stream', async ({ holdfast, openStudio,
   const { userId } = await apiOf(holdfast, person)
   const first = await openStudio()
   const second = await openStudio()
-  const prompt = 'a train through the snow'
+  const prompt = '[slow] a train through the snow'
   await first.generate(prompt)
   await expect(second.progress(prompt)).toBeVisible()
   await expect(second.card(prompt)).toHaveAttribute('data-origin', 'other-tab')

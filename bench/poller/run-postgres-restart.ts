@@ -46,7 +46,7 @@ export async function runPostgresRestart(
     await until('a holder again', async () => (await stage.holders()).length === 1, { withinMs: 30_000 })
     found.atMost('ms until somebody holds the lock again', performance.now() - backAt, 5_000)
     await until('all settled', async () => (await readTasks(stage.sql)).active === 0, {
-      withinMs: tasks * 200,
+      withinMs: 60_000 + tasks * 50,
     })
 
     const end = await readTasks(stage.sql)

@@ -4,12 +4,12 @@ import { cpus, loadavg, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import postgres from 'postgres'
 import { migrate } from '../packages/server/src/database/migrate.ts'
-import { startPostgres } from './poll/start-postgres.ts'
 import { startProvider } from './poll/start-provider.ts'
 import { drawPlot } from './scale/draw-plot.ts'
 import { drawGrowth, drawRun } from './scale/draw-tables.ts'
 import { runScale, type ScaleReport } from './scale/run-scale.ts'
 import type { ScaleRun } from './scale/scale-run.ts'
+import { startScalePostgres } from './scale/start-scale-postgres.ts'
 import { findBloatShortfalls, findGrowthShortfalls, findLagShortfalls, summarise } from './scale/summarise.ts'
 
 const HELP = `npm run bench -- scale [options]
@@ -39,17 +39,6 @@ const POLLS_PER_SECOND = 200_000 / 60
 /** KIE's adapter asks about no task more often, so that fewer than 10,000 tasks cannot make up the rate. */
 const SHORTEST_INTERVAL_MS = 3_000
 
-/**
- * As one would set up a server for this: memory for the hot tables, and checkpoints by time and not by the amount of
- * WAL. Everything else is PostgreSQL's default: `fsync`, `synchronous_commit` and `full_page_writes` are on, a
- * checkpoint comes every five minutes, autovacuum looks round once a minute.
- */
-const POSTGRES_SETTINGS = {
-  shared_preload_libraries: 'pg_stat_statements',
-  shared_buffers: '1GB',
-  max_wal_size: '8GB',
-}
-
 const rounds: ScaleRun = options.quick
   ? { name: 'rounds', tasks: 20_000, intervalMs: 20_000, windowMs: 10_000, windows: 4 }
   : { name: 'rounds', tasks: 200_000, intervalMs: 60_000, windowMs: 60_000, windows: 4 }
@@ -66,7 +55,7 @@ const growth: ScaleRun[] = (options.quick ? [1_000] : [1_000, 10_000, 100_000, 5
 
 const only = options.only?.split(',')
 const provider = await startProvider()
-const server = await startPostgres(POSTGRES_SETTINGS)
+const server = await startScalePostgres()
 async function stopAll(): Promise<void> {
   await server.stop()
   await provider.stop()
@@ -77,7 +66,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const reports = new Map<ScaleRun, ScaleReport>()
 try {
-  const sql = postgres(await server.databaseUrl('bench_scale'), { max: 1, onnotice: () => {} })
+  const sql = postgres(server.url, { max: 1, onnotice: () => {} })
   await migrate(sql, { log: () => {} })
   await sql.end()
   for (const run of [rounds, million, ...growth]) {
@@ -104,12 +93,19 @@ if (options.plot) {
   await writeFile(options.plot, drawPlot(points, { limitMs: 1_000 }))
 }
 
-const roundsReport = reports.get(rounds)
-const millionReport = reports.get(million)
-if (roundsReport && millionReport && !only) {
+function reportOf(run: ScaleRun): ScaleReport {
+  const report = reports.get(run)
+  if (!report) throw new Error(`The run “${run.name}” has no report.`)
+  return report
+}
+
+if (!only) {
+  const roundsReport = reportOf(rounds)
+  const millionReport = reportOf(million)
   const shortfalls = [
     ...findLagShortfalls(roundsReport, 1_000),
     ...findLagShortfalls(millionReport, 2_000),
+    ...growth.flatMap((run) => findLagShortfalls(reportOf(run), 1_000)),
     ...(options.quick
       ? []
       : [

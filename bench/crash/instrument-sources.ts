@@ -26,13 +26,15 @@ const COVERED = [
   'tasks/',
   'plugins/',
   'poller/',
+  'sweeps/',
+  'dead-letters/',
   'database/',
   'providers/http-call.ts',
   'providers/kie/',
 ]
 const LEFT_OUT = /\/simulator\/|\.test\.ts$|database\/migrate\.ts$/
 
-/** Finds every `await` of the submit, poll and settle paths and puts calls around it, for `preload.ts` to answer. */
+/** Finds every `await` of the submit, poll, settle and sweep paths and puts calls around it, for `preload.ts` to answer. */
 export async function instrumentSources(): Promise<Instrumented> {
   const folder = fileURLToPath(SOURCE)
   const files = (await readdir(folder, { recursive: true, withFileTypes: true }))

@@ -3,7 +3,7 @@ import type { FailureCode, TerminalStatus } from '@holdfast/shared'
 /** One way a task can go, and how it ends if nobody dies on the way. */
 export interface Scenario {
   name: string
-  type: 'image' | 'hurried'
+  type: 'image' | 'hurried' | 'impatient'
   /** Words in brackets tell the simulator what to do. */
   prompt: string
   /** Kill points count from here on. */
@@ -100,7 +100,7 @@ export const SCENARIOS: readonly Scenario[] = [
     type: 'hurried',
     prompt: 'a lighthouse [stuck]',
     armAt: 'engine/run-poll.ts',
-    around: POLLING,
+    around: [...POLLING, 'sweeps/sweep-overdue.ts'],
     ends: { status: 'failed', code: 'DEADLINE_EXCEEDED' },
     maxSends: 1,
   },
@@ -139,6 +139,16 @@ export const SCENARIOS: readonly Scenario[] = [
     ends: { status: 'completed', code: null },
     maxSends: 1,
     twice: true,
+  },
+  {
+    name: 'waits too long',
+    type: 'impatient',
+    prompt: 'a lighthouse [busy:99]',
+    armAt: 'tasks/create-task.ts',
+    around: ['sweeps/', 'dead-letters/', 'tasks/settle-task.ts'],
+    ends: { status: 'failed', code: 'WAIT_EXCEEDED' },
+    // Turned away each time, so it may be sent again.
+    maxSends: 99,
   },
   {
     name: 'attempts spent',

@@ -11,7 +11,7 @@ const { databaseUrl, kieUrl }: ServerProcessSettings = JSON.parse(process.argv[2
 const kie = createKie({
   apiKey: 'crash-key',
   baseUrl: kieUrl,
-  models: { image: 'google/nano-banana', hurried: 'google/nano-banana' },
+  models: { image: 'google/nano-banana', hurried: 'google/nano-banana', impatient: 'google/nano-banana' },
   limits: { callTimeoutMs: 2_000, minPollMs: 150, notFoundGraceMs: 200 },
 })
 const image: TaskType = { ...(defaultTaskTypes.image as TaskType), watchedPollMs: 150 }
@@ -21,8 +21,8 @@ const holdfast = createHoldfast({
   auth: async (token) => ({ userId: token, expiresAt: null }),
   // KIE cannot cancel; with a provider that can, that path runs too.
   providers: [{ ...kie, cancel: async () => true }],
-  types: { image, hurried: { ...image, deadlineMs: 500 } },
-  engine: { leaseMarginMs: 300, idleMs: 100 },
+  types: { image, hurried: { ...image, deadlineMs: 500 }, impatient: { ...image, waitLimitMs: 1_000 } },
+  engine: { leaseMarginMs: 300, idleMs: 100, sweepEveryMs: 300 },
   streams: { sweepMs: 500 },
   log: createLog('info', process.stderr),
 })

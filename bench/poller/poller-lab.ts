@@ -44,6 +44,8 @@ export interface PollerLab {
   stopPostgres(): Promise<void>
   /** On the same port and data. */
   startPostgres(): Promise<void>
+  /** The last words of the replicas of the latest stage, for reading after something went wrong. */
+  said(): string
   close(): Promise<void>
 }
 
@@ -51,6 +53,7 @@ export interface PollerLab {
 export const LOCK_TTL_MS = 2_000
 export const LOCK_RETRY_MS = 250
 
+const SHOWN_LOG = 3_000
 const TEMPLATE = 'poller_template'
 const quiet = { max: 2, onnotice: () => {}, connection: { application_name: 'poller-lab' } }
 
@@ -95,6 +98,8 @@ export async function openPollerLab(): Promise<PollerLab> {
     await recordHistory(template)
     await template.end()
 
+    let latest: Replica[] = []
+
     async function openStage(options: StageOptions): Promise<Stage> {
       const name = `poller_${randomBytes(6).toString('hex')}`
       const undoStage: (() => Promise<unknown>)[] = []
@@ -126,6 +131,7 @@ export async function openPollerLab(): Promise<PollerLab> {
           Array.from({ length: options.replicas ?? 3 }, () => startReplica(settings)),
         )
         const replicas = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+        latest = replicas
         undoStage.push(() => Promise.all(replicas.map((replica) => replica.kill())))
         for (const one of started) if (one.status === 'rejected') throw one.reason
         return {
@@ -161,6 +167,7 @@ export async function openPollerLab(): Promise<PollerLab> {
       async startPostgres() {
         server ??= await start()
       },
+      said: () => latest.map((replica) => replica.said().slice(-SHOWN_LOG)).join('\n--- the next one\n'),
       close,
     }
   } catch (error) {

@@ -6,8 +6,8 @@ import type { PollerLab, Stage } from './poller-lab.ts'
 import { seedTasks } from './seed-tasks.ts'
 
 const LIMIT = { perSecond: 50, inFlight: 50 }
-/** Ten a second: a fifth of the budget, within the share of every lane. */
-const EVERY_MS = 100
+/** Five a second: a tenth of the budget, half of the smallest lane's share. */
+const EVERY_MS = 200
 /** What a flood elsewhere may add: a claim or two, on a machine that does everything at once. */
 const ALLOWANCE_MS = 250
 

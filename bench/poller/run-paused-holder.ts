@@ -104,5 +104,6 @@ export async function runPausedHolder(
 }
 
 function difference(before: string[], after: string[]): number {
-  return new Set(before).symmetricDifference(new Set(after)).size
+  const [was, is] = [new Set(before), new Set(after)]
+  return before.filter((row) => !is.has(row)).length + after.filter((row) => !was.has(row)).length
 }

@@ -27,31 +27,44 @@ export async function runProviderTroubles(
   })
   const { sql, kie, replicas } = stage
   const unwatch = replicas.map(({ url }) => watchTasks(url, USER))
-  const inconclusive = async () => {
-    const counts = await Promise.all(
-      replicas.map((one) => one.metric('holdfast_polls_total', 'inconclusive')),
-    )
-    return counts.reduce((sum, count) => sum + count, 0)
+  const count = async (name: string, labels: string) => {
+    const counts = await Promise.all(replicas.map((one) => one.metric(name, labels)))
+    return counts.reduce((sum, one) => sum + one, 0)
   }
+  const failures = async () =>
+    (await count('holdfast_polls_total', 'inconclusive')) +
+    (await count('holdfast_submits_total', 'not-accepted')) +
+    (await count('holdfast_submits_total', 'unknown'))
+  const answers = () => count('holdfast_polls_total', 'running')
   try {
     let over = false
     kie.isFinished = () => over
     await seedTasks(sql, { userId: USER, name: 'taken', count: TASKS, as: 'running' })
     for (const trouble of TROUBLES) {
-      const before = await inconclusive()
+      const before = await failures()
       await kie.be(trouble)
       await seedTasks(sql, { userId: USER, name: trouble, count: 1, as: 'pending' })
-      await until(`polls that tell nothing (${trouble})`, async () => (await inconclusive()) > before, {
-        withinMs: 40_000,
+      await until(`calls that fail (${trouble})`, async () => (await failures()) > before, {
+        withinMs: 20_000,
       })
       await sleep(phaseMs)
+      const answered = await answers()
+      await kie.be(null)
+      const workingAt = performance.now()
+      await until(`answers after ${trouble}`, async () => (await answers()) > answered, { withinMs: 120_000 })
+      // The pause of an open circuit doubles from 1 s to 30 s: no longer than the trouble itself, and one call.
+      found.atMost(
+        `s until it is asked again after ${trouble}`,
+        (performance.now() - workingAt) / 1000,
+        Math.min(60, (2 * phaseMs + callTimeoutMs) / 1000 + 2),
+      )
     }
-    await kie.be(null)
     over = true
     const recoveredAt = performance.now()
-    // The circuit is tried every 30 s at the latest, and a task that was silent for long every 60 s.
+    // Somebody opens the page anew, and need not wait until patience with the provider is over.
+    unwatch.push(watchTasks(replicas[0]?.url ?? '', USER))
     await until('all settled', async () => (await readTasks(sql)).active === 0, { withinMs: 150_000 })
-    found.atMost('s until all is finished', (performance.now() - recoveredAt) / 1000, 120)
+    found.atMost('s until all is finished', (performance.now() - recoveredAt) / 1000, 60)
 
     const end = await readTasks(sql)
     found.atLeast('tasks completed', end.completed, TASKS)

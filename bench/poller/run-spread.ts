@@ -15,7 +15,7 @@ interface SpreadOptions {
 }
 
 /** A twentieth of a second at once: 52.5 in the worst second, and 55 leaves room for how long a request is under way. */
-const LIMIT: OperationLimit = { perSecond: 50, burst: 2.5, inFlight: 50 }
+const LIMIT = { perSecond: 50, burst: 2.5, inFlight: 50 } satisfies OperationLimit
 const MOST_IN_A_SECOND = 55
 const BIN_MS = 200
 const PER_BIN = (LIMIT.perSecond * BIN_MS) / 1000

@@ -1,9 +1,9 @@
 import postgres from 'postgres'
 import { cpuSecondsOf } from '../poll/cpu-seconds-of.ts'
-import type { BenchPostgres } from '../poll/start-postgres.ts'
 import { readWorkStorage, type WorkStorage } from './read-work-storage.ts'
 import type { ScaleRun, WindowReport } from './scale-run.ts'
 import { seedTasks, seedWork } from './seed-tasks.ts'
+import type { ScalePostgres } from './start-scale-postgres.ts'
 import { startSubject } from './start-subject.ts'
 
 export interface ScaleReport {
@@ -16,16 +16,15 @@ export interface ScaleReport {
 
 export async function runScale(
   run: ScaleRun,
-  server: BenchPostgres,
+  server: ScalePostgres,
   providerUrl: string,
   log: (line: string) => void,
 ): Promise<ScaleReport> {
-  const databaseUrl = await server.databaseUrl('bench_scale')
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} })
+  const sql = postgres(server.url, { max: 1, onnotice: () => {} })
   try {
     log(`${run.name}: writing ${run.tasks} tasks`)
     const seeded = await seedTasks(sql, run)
-    const subject = await startSubject({ run, databaseUrl, providerUrl })
+    const subject = await startSubject({ run, databaseUrl: server.url, providerUrl })
     try {
       const startsAt = await seedWork(sql, run, seeded)
       const before = await readWorkStorage(sql)

@@ -5,11 +5,12 @@ import type { ScaleRun } from './scale-run.ts'
 /** Work takes about a fifth of the time that the tasks took to be written; nothing is due before all of it is there. */
 const LEAD = 0.6
 
-/** Active tasks that nobody watches, of many users; no work yet. */
+/** Active tasks that nobody watches, of many users; no work and no plan yet. */
 export async function seedTasks(sql: postgres.Sql, run: ScaleRun): Promise<{ tookMs: number }> {
   const began = performance.now()
   const prefix = externalIdOf(0).slice(0, -8)
   await sql`truncate holdfast.tasks cascade`
+  await sql`truncate holdfast.poll_plans`
   await sql.begin(async (tx) => {
     // Straight to `running`: the rules that forbid it are triggers.
     await tx`set local session_replication_role = replica`

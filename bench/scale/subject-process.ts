@@ -59,13 +59,16 @@ const holdfast = createHoldfast({
   log: createLog('warn', { write: (line) => void process.stderr.write(line) }),
 })
 
-/** Engines plan at their start and whenever a task has finished; here none does, so the plan stays as it is put. */
+/**
+ * Engines plan at their start and whenever a task has finished. Here none does, so once the first plan is there (there
+ * was none before), this one stays.
+ */
 async function putPlan(db: Sql): Promise<void> {
   for (;;) {
     const written = await db`
       update holdfast.poll_plans
       set ages_ms = '{0}', intervals_ms = array[${run.intervalMs}::float8], jitter_from = -0.05, jitter_to = 0.05
-      where provider = 'kie' and type = 'image'
+      where provider = 'kie' and type = 'image' and cardinality(ages_ms) > 0
     `
     if (written.count > 0) return
     await sleep(20)

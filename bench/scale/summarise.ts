@@ -11,8 +11,8 @@ export interface ScaleSummary {
 /** A leak of one object per poll would be more than this by the end of the shorter run. */
 const FLAT_WITHIN_MB = 32
 const BLOAT_WITHIN = 1.1
-/** Fewer polls than that and the tasks were not due as often as the run says. */
-const POLLS_AT_LEAST = 0.97
+/** An interval begins with the claim, so lag costs a few polls. Fewer than that, and tasks were not due as often as said. */
+const POLLS_AT_LEAST = 0.9
 
 /** From the second window to the last: what the first one brings is code and connections, not tasks. */
 export function rssGrowthMb({ windows }: ScaleReport): number {

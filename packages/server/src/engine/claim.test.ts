@@ -268,7 +268,7 @@ describe('calls in flight are counted over all replicas (P1)', () => {
 })
 
 describe('each lane has a share of its own (Q1)', () => {
-  const flood = (provider: string, lane: Lane, count = 300) =>
+  const flood = (provider: string, lane: Lane, count = 150) =>
     queueWork(sql, { provider, kind: 'poll', lane, count, dueMs: -3_600_000 })
 
   it.each(ALL_LANES)('a flood in %s leaves the others their shares', async (flooded) => {

@@ -93,6 +93,41 @@ describe('calls in flight', () => {
     expect(silent.queries).toHaveLength(30)
   })
 
+  it('stay within the limit when polls and cancels come due together', async () => {
+    const now = { calls: 0, most: 0 }
+    const begin = () => {
+      now.calls += 1
+      now.most = Math.max(now.most, now.calls)
+    }
+    const silent = createSilentProvider({
+      limits: { query: { perSecond: 1e5, burst: 1e5, inFlight: 4 } },
+      cancel: () => true,
+    })
+    const provider: Provider = {
+      ...silent.provider,
+      async query(externalId, signal) {
+        begin()
+        const outcome = await silent.provider.query(externalId, signal)
+        now.calls -= 1
+        return outcome
+      },
+      async cancel(externalId, signal) {
+        begin()
+        const outcome = await silent.provider.query(externalId, signal)
+        now.calls -= 1
+        return outcome.kind === 'succeeded'
+      },
+    }
+    await queueWork(sql, { provider: provider.name, kind: 'poll', count: 20 })
+    await queueWork(sql, { provider: provider.name, kind: 'cancel', count: 20 })
+    start(provider)
+    await until(async () => {
+      silent.answerAll({ kind: 'succeeded', outputs: [] })
+      expect(await sql`select from holdfast.work where provider = ${provider.name}`).toHaveLength(0)
+    })
+    expect(now.most).toBe(4)
+  })
+
   it('are shown, and are none when nothing is under way (E6)', async () => {
     const silent = createSilentProvider()
     await queueWork(sql, { provider: silent.provider.name, kind: 'poll', count: 3 })

@@ -7,6 +7,7 @@ import type { ClaimOptions } from './claim.ts'
 import { claimCancels } from './claim-cancels.ts'
 import { claimPolls } from './claim-polls.ts'
 import { claimSubmits } from './claim-submits.ts'
+import { createTurns, type TakeTurn } from './create-turns.ts'
 import type { EngineContext } from './engine-context.ts'
 import { runCancel } from './run-cancel.ts'
 import { runPoll } from './run-poll.ts'
@@ -23,8 +24,8 @@ export interface ProviderRunOptions {
   alarms: Record<WorkKind, Wakeable>
 }
 
-/** What is under way, per operation. */
-type UnderWay = Record<Operation, Map<string, Promise<void>>>
+/** What is under way, per operation, and whose turn it is to claim more. */
+type UnderWay = Record<Operation, { running: Map<string, Promise<void>>; takeTurn: TakeTurn }>
 
 const PAUSE_WHEN_AWAY_MS = 1_000
 
@@ -40,13 +41,16 @@ interface Step {
  */
 export async function runProvider(context: EngineContext, options: ProviderRunOptions): Promise<void> {
   const { provider } = options
-  const underWay: UnderWay = { create: new Map(), query: new Map() }
+  const underWay: UnderWay = {
+    create: { running: new Map(), takeTurn: createTurns() },
+    query: { running: new Map(), takeTurn: createTurns() },
+  }
   await Promise.all([
     pump(context, options, underWay, 'submit', claimSubmits, runSubmit),
     pump(context, options, underWay, 'poll', claimPolls, runPoll),
     ...(provider.cancel ? [pump(context, options, underWay, 'cancel', claimCancels, runCancel)] : []),
   ])
-  await Promise.all([...underWay.create.values(), ...underWay.query.values()])
+  await Promise.all([...underWay.create.running.values(), ...underWay.query.running.values()])
   await returnShares(context.sql, provider.name, options.replica).catch((error: unknown) => {
     context.log.debug({ err: error }, 'shares expire by themselves')
   })
@@ -63,7 +67,7 @@ async function pump<T extends Step>(
   const { sql, stopping, breaker, metrics, log, leaseMs } = context
   const alarm = alarms[kind]
   const operation = OPERATION_OF[kind]
-  const running = underWay[operation]
+  const { running, takeTurn } = underWay[operation]
   const limit = provider.limits[operation]
   // Half of the calls may end before the next claim: fewer, larger claims, and the connections never run dry.
   const refillAt = Math.max(1, Math.ceil(limit.inFlight / 2))
@@ -88,39 +92,41 @@ async function pump<T extends Step>(
     running.set(key, finished)
   }
 
+  /** Claims what there is room for and starts it. Returns how long to wait before the next try. */
+  async function fill(): Promise<number> {
+    const allowed = breaker.allowed(performance.now())
+    metrics.circuit(provider.name, breaker.state)
+    metrics.inFlight(provider.name, operation, running.size)
+    const room = limit.inFlight - running.size
+    if (allowed === 0 || room < refillAt) return idleMs
+    const most = Math.min(room, allowed)
+    const claimed = await claim(sql, {
+      provider: provider.name,
+      lanes,
+      limit: most,
+      replica,
+      inFlight: running.size,
+      leaseMs,
+    })
+    if (claimed.length === 0) return idleMs
+    const isProbe = allowed === 1
+    if (isProbe) breaker.probing()
+    metrics.claimed(
+      provider.name,
+      kind,
+      claimed.map((work) => work.lagMs),
+    )
+    for (const work of claimed) start(work, isProbe)
+    metrics.inFlight(provider.name, operation, running.size)
+    // A full claim means that there may be more at once; a part of one, that the budget or the work ran out.
+    return claimed.length === most ? 0 : Math.min(idleMs, refillMs)
+  }
+
   while (!stopping.aborted) {
     try {
-      const allowed = breaker.allowed(performance.now())
-      metrics.circuit(provider.name, breaker.state)
-      metrics.inFlight(provider.name, operation, running.size)
-      const room = limit.inFlight - running.size
-      if (allowed === 0 || room < refillAt) {
-        await alarm.pause(idleMs, stopping)
-        continue
-      }
-      const most = Math.min(room, allowed)
-      const claimed = await claim(sql, {
-        provider: provider.name,
-        lanes,
-        limit: most,
-        replica,
-        inFlight: running.size,
-        leaseMs,
-      })
-      if (claimed.length > 0) {
-        const isProbe = allowed === 1
-        if (isProbe) breaker.probing()
-        metrics.claimed(
-          provider.name,
-          kind,
-          claimed.map((work) => work.lagMs),
-        )
-        for (const work of claimed) start(work, isProbe)
-        metrics.inFlight(provider.name, operation, running.size)
-      }
-      // A full claim means that there may be more at once; a part of one, that the budget or the work ran out.
-      if (claimed.length < most)
-        await alarm.pause(claimed.length === 0 ? idleMs : Math.min(idleMs, refillMs), stopping)
+      // Polls and cancels share a limit: at the same moment, each would take all the room that is left.
+      const pauseMs = await takeTurn(fill)
+      if (pauseMs > 0) await alarm.pause(pauseMs, stopping)
     } catch (error) {
       log.warn({ err: error, provider: provider.name, kind }, 'looking for work failed; trying again')
       await alarm.pause(PAUSE_WHEN_AWAY_MS, stopping)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { askedFor } from '../../test/asked-for.ts'
 import { makeTask } from '../../test/make-task.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
@@ -25,14 +26,6 @@ const newUser = () => {
 const require = (userId: string, perMinute: number) =>
   sql.begin((tx) => requireRoomInMinute(tx, userId, perMinute))
 
-/** A task that was asked for that long ago: its id, too, says so. */
-const askedFor = (userId: string, agoMs: number) => sql`
-  insert into holdfast.tasks (id, user_id, type, provider, created_at)
-  select overlay(holdfast.new_id()::text placing left(hex, 8) || '-' || right(hex, 4) from 1 for 13)::uuid, ${userId}, 'image', 'p', at
-  from (select now() - ${agoMs}::float8 * interval '1 ms' as at) t,
-    lateral (select lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') as hex) h
-`
-
 describe('requireRoomInMinute (E3)', () => {
   it('lets a user have so many in a minute, and each user their own', async () => {
     const [ada, bob] = [newUser(), newUser()]
@@ -47,9 +40,9 @@ describe('requireRoomInMinute (E3)', () => {
 
   it('says after how long there is room again: when the oldest of them leaves the minute', async () => {
     const ada = newUser()
-    await askedFor(ada, 61_000)
-    await askedFor(ada, 50_500)
-    await askedFor(ada, 10_000)
+    await askedFor(sql, ada, 61_000)
+    await askedFor(sql, ada, 50_500)
+    await askedFor(sql, ada, 10_000)
     const refusal = await require(ada, 2).catch((error: unknown) => error)
     expect(refusal).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: expect.any(Number) })
     const { retryAfterSeconds } = refusal as { retryAfterSeconds: number }
@@ -60,7 +53,7 @@ describe('requireRoomInMinute (E3)', () => {
 
   it('with a lower limit than what was used, waits for as many as must leave', async () => {
     const ada = newUser()
-    for (const agoMs of [50_000, 40_000, 30_000, 20_000]) await askedFor(ada, agoMs)
+    for (const agoMs of [50_000, 40_000, 30_000, 20_000]) await askedFor(sql, ada, agoMs)
     const refusal = await require(ada, 2).catch((error: unknown) => error)
     // Two may remain: the third youngest must have left, which takes another 20 to 30 s.
     const { retryAfterSeconds } = refusal as { retryAfterSeconds: number }

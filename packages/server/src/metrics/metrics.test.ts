@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import { createMetrics, type Metrics } from './metrics.ts'
+
+async function lines(metrics: Metrics): Promise<string[]> {
+  return (await metrics.registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+}
+
+describe('createMetrics (E6)', () => {
+  it('counts claims, and how late each step was', async () => {
+    const metrics = createMetrics()
+    metrics.claimed('kie', 'poll', [40, 900, 4_000])
+    metrics.claimed('kie', 'poll', [-5])
+    const shown = await lines(metrics)
+    expect(shown).toContain('holdfast_claims_total{provider="kie",kind="poll"} 4')
+    expect(shown).toContain('holdfast_claim_batches_total{provider="kie",kind="poll"} 2')
+    expect(shown).toContain('holdfast_due_lag_seconds_bucket{le="0.05",provider="kie",kind="poll"} 2')
+    expect(shown).toContain('holdfast_due_lag_seconds_bucket{le="1",provider="kie",kind="poll"} 3')
+    expect(shown).toContain('holdfast_due_lag_seconds_bucket{le="5",provider="kie",kind="poll"} 4')
+    expect(shown).toContain('holdfast_due_lag_seconds_sum{provider="kie",kind="poll"} 4.94')
+  })
+
+  it('counts what came too late among the refused writes', async () => {
+    const metrics = createMetrics()
+    metrics.settled('kie', 'completed', 'settled')
+    metrics.settled('kie', 'failed', 'fenced')
+    metrics.settled('kie', 'completed', 'already-ended')
+    metrics.refused('kie', 3)
+    const shown = await lines(metrics)
+    expect(shown).toContain('holdfast_settles_total{provider="kie",status="completed",result="settled"} 1')
+    expect(shown).toContain('holdfast_settles_total{provider="kie",status="failed",result="fenced"} 1')
+    expect(shown).toContain('holdfast_refused_writes_total{provider="kie"} 5')
+  })
+
+  it('shows locks, circuits, calls in flight, sweeps and dead letters as they are', async () => {
+    const metrics = createMetrics()
+    metrics.holds('provider:kie', true)
+    metrics.circuit('kie', 'open')
+    metrics.inFlight('kie', 'query', 7)
+    metrics.swept('silent', 0)
+    metrics.deadLettered('kie', 'submit')
+    expect(await lines(metrics)).toEqual([
+      'holdfast_lock_held{name="provider:kie"} 1',
+      'holdfast_calls_in_flight{provider="kie",operation="query"} 7',
+      'holdfast_circuit{provider="kie"} 2',
+      'holdfast_swept_total{sweep="silent"} 0',
+      'holdfast_dead_letters_total{provider="kie",kind="submit"} 1',
+    ])
+    metrics.holds('provider:kie', false)
+    metrics.circuit('kie', 'half-open')
+    metrics.inFlight('kie', 'query', 0)
+    const after = await lines(metrics)
+    expect(after).toContain('holdfast_lock_held{name="provider:kie"} 0')
+    expect(after).toContain('holdfast_circuit{provider="kie"} 1')
+    expect(after).toContain('holdfast_calls_in_flight{provider="kie",operation="query"} 0')
+  })
+
+  it('is one set per process: two do not share their counts', async () => {
+    const [one, other] = [createMetrics(), createMetrics()]
+    one.polled('kie', 'running')
+    one.submitted('kie', 'accepted')
+    expect(await lines(one)).toHaveLength(2)
+    expect(await lines(other)).toEqual([])
+  })
+})

@@ -10,6 +10,7 @@ export interface ClaimedPoll {
   taskId: string
   userId: string
   type: string
+  lane: string
   progress: number | null
   externalId: string
   traceId: string | null
@@ -55,7 +56,7 @@ export function claimPolls(sql: Sql, options: ClaimOptions): Promise<ClaimedPoll
     where w.ctid = d.at
     returning
       w.id::text as "workId", w.epoch, w.attempts, w.polls, w.task_id as "taskId",
-      t.user_id as "userId", t.type, t.progress, j.external_id as "externalId", j.trace_id as "traceId",
+      t.user_id as "userId", t.type, w.lane, t.progress, j.external_id as "externalId", j.trace_id as "traceId",
       j.age_ms as "ageMs", t.overdue_ms as "overdueMs",
       (extract(epoch from now() - d.due_at) * 1000)::float8 as "lagMs", p.planned_ms as "plannedMs",
       w.silent_since is not null as silent

@@ -32,6 +32,7 @@ const PAUSE_WHEN_AWAY_MS = 1_000
 interface Step {
   workId: string
   epoch: number
+  lane: string
   lagMs: number
 }
 
@@ -111,11 +112,7 @@ async function pump<T extends Step>(
     if (claimed.length === 0) return idleMs
     const isProbe = allowed === 1
     if (isProbe) breaker.probing()
-    metrics.claimed(
-      provider.name,
-      kind,
-      claimed.map((work) => work.lagMs),
-    )
+    metrics.claimed(provider.name, kind, claimed)
     for (const work of claimed) start(work, isProbe)
     metrics.inFlight(provider.name, operation, running.size)
     // A full claim means that there may be more at once; a part of one, that the budget or the work ran out.

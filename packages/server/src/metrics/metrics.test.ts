@@ -8,15 +8,19 @@ async function lines(metrics: Metrics): Promise<string[]> {
 describe('createMetrics (E6)', () => {
   it('counts claims, and how late each step was', async () => {
     const metrics = createMetrics()
-    metrics.claimed('kie', 'poll', [40, 900, 4_000])
-    metrics.claimed('kie', 'poll', [-5])
+    metrics.claimed(
+      'kie',
+      'poll',
+      [40, 900, 4_000].map((lagMs) => ({ lane: 'vip_short', lagMs })),
+    )
+    metrics.claimed('kie', 'poll', [{ lane: 'vip_short', lagMs: -5 }])
     const shown = await lines(metrics)
-    expect(shown).toContain('holdfast_claims_total{provider="kie",kind="poll"} 4')
+    expect(shown).toContain('holdfast_claims_total{provider="kie",kind="poll",lane="vip_short"} 4')
     expect(shown).toContain('holdfast_claim_batches_total{provider="kie",kind="poll"} 2')
-    expect(shown).toContain('holdfast_due_lag_seconds_bucket{le="0.05",provider="kie",kind="poll"} 2')
-    expect(shown).toContain('holdfast_due_lag_seconds_bucket{le="1",provider="kie",kind="poll"} 3')
-    expect(shown).toContain('holdfast_due_lag_seconds_bucket{le="5",provider="kie",kind="poll"} 4')
-    expect(shown).toContain('holdfast_due_lag_seconds_sum{provider="kie",kind="poll"} 4.94')
+    expect(shown).toContain('holdfast_due_lag_seconds_bucket{le="0.05",provider="kie",kind="poll",lane="vip_short"} 2')
+    expect(shown).toContain('holdfast_due_lag_seconds_bucket{le="1",provider="kie",kind="poll",lane="vip_short"} 3')
+    expect(shown).toContain('holdfast_due_lag_seconds_bucket{le="5",provider="kie",kind="poll",lane="vip_short"} 4')
+    expect(shown).toContain('holdfast_due_lag_seconds_sum{provider="kie",kind="poll",lane="vip_short"} 4.94')
   })
 
   it('counts what came too late among the refused writes', async () => {

@@ -5,8 +5,8 @@ import type { SettleResult } from '../tasks/settle-task.ts'
 /** What is counted, and under which names. One set per process; `GET /metrics` shows it. */
 export interface Metrics {
   registry: Registry
-  /** A batch was claimed: how many, and how late each was. */
-  claimed(provider: string, kind: WorkKind, lags: readonly number[]): void
+  /** A batch was claimed: of which lanes, and how late each step was. */
+  claimed(provider: string, kind: WorkKind, steps: readonly { lane: string; lagMs: number }[]): void
   polled(provider: string, outcome: string): void
   submitted(provider: string, outcome: string): void
   settled(provider: string, status: string, result: SettleResult['kind']): void
@@ -29,7 +29,7 @@ export function createMetrics(): Metrics {
   const claims = new Counter({
     name: 'holdfast_claims_total',
     help: 'Steps claimed',
-    labelNames: ['provider', 'kind'],
+    labelNames: ['provider', 'kind', 'lane'],
     registers,
   })
   const statements = new Counter({
@@ -41,7 +41,7 @@ export function createMetrics(): Metrics {
   const lag = new Histogram({
     name: 'holdfast_due_lag_seconds',
     help: 'How late a due step was claimed',
-    labelNames: ['provider', 'kind'],
+    labelNames: ['provider', 'kind', 'lane'],
     buckets: LAG_SECONDS,
     registers,
   })
@@ -102,11 +102,12 @@ export function createMetrics(): Metrics {
 
   return {
     registry,
-    claimed(provider, kind, lags) {
-      claims.labels(provider, kind).inc(lags.length)
+    claimed(provider, kind, steps) {
       statements.labels(provider, kind).inc()
-      const observed = lag.labels(provider, kind)
-      for (const ms of lags) observed.observe(Math.max(0, ms) / 1000)
+      for (const { lane, lagMs } of steps) {
+        claims.labels(provider, kind, lane).inc()
+        lag.labels(provider, kind, lane).observe(Math.max(0, lagMs) / 1000)
+      }
     },
     polled: (provider, outcome) => polls.labels(provider, outcome).inc(),
     submitted: (provider, outcome) => submits.labels(provider, outcome).inc(),

@@ -49,16 +49,16 @@ describe('GET /metrics (E6)', () => {
       return found === undefined ? undefined : Number(found.slice(line.length + 1))
     }
     const here = 'provider="scripted"'
-    expect(value(`holdfast_claims_total{${here},kind="submit"}`)).toBe(1)
-    expect(value(`holdfast_claims_total{${here},kind="poll"}`)).toBe(1)
+    expect(value(`holdfast_claims_total{${here},kind="submit",lane="free_default"}`)).toBe(1)
+    expect(value(`holdfast_claims_total{${here},kind="poll",lane="free_default"}`)).toBe(1)
     expect(value(`holdfast_claim_batches_total{${here},kind="poll"}`)).toBe(1)
     expect(value(`holdfast_submits_total{${here},outcome="accepted"}`)).toBe(1)
     expect(value(`holdfast_polls_total{${here},outcome="succeeded"}`)).toBe(1)
     expect(value(`holdfast_settles_total{${here},status="completed",result="settled"}`)).toBe(1)
     // The poll was 3 s late: in the buckets from 5 s on, and not in those up to 2 s.
-    expect(value(`holdfast_due_lag_seconds_bucket{le="2",${here},kind="poll"}`)).toBe(0)
-    expect(value(`holdfast_due_lag_seconds_count{${here},kind="poll"}`)).toBe(1)
-    expect(value(`holdfast_due_lag_seconds_bucket{le="0.01",${here},kind="submit"}`)).toBeDefined()
+    expect(value(`holdfast_due_lag_seconds_bucket{le="2",${here},kind="poll",lane="free_default"}`)).toBe(0)
+    expect(value(`holdfast_due_lag_seconds_count{${here},kind="poll",lane="free_default"}`)).toBe(1)
+    expect(value(`holdfast_due_lag_seconds_bucket{le="0.01",${here},kind="submit",lane="free_default"}`)).toBeDefined()
     expect(value('holdfast_lock_held{name="provider:scripted"}')).toBe(1)
     expect(value('holdfast_lock_held{name="sweeps"}')).toBe(1)
     expect(value(`holdfast_calls_in_flight{${here},operation="query"}`)).toBeDefined()

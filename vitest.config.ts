@@ -46,6 +46,15 @@ export default defineConfig({
       {
         ...inNode,
         test: {
+          name: 'poller',
+          include: ['e2e/poller/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        ...inNode,
+        test: {
           name: 'crash',
           include: ['e2e/crash/**/*.test.ts'],
           testTimeout: 120_000,

@@ -325,7 +325,9 @@ describe('the deadline (F6)', () => {
     for (const polls of [1, 2]) {
       await pollNow(task)
       // Written once it is known what the poll told: silence after the first, none after the second.
-      await until(async () => expect(await workOf(task)).toMatchObject([{ polls, attempts: polls === 1 ? 1 : 0 }]))
+      await until(async () =>
+        expect(await workOf(task)).toMatchObject([{ polls, attempts: polls === 1 ? 1 : 0 }]),
+      )
       expect(await get(task)).toMatchObject({ status: 'running' })
     }
     await pollNow(task)

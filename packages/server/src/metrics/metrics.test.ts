@@ -17,9 +17,15 @@ describe('createMetrics (E6)', () => {
     const shown = await lines(metrics)
     expect(shown).toContain('holdfast_claims_total{provider="kie",kind="poll",lane="vip_short"} 4')
     expect(shown).toContain('holdfast_claim_batches_total{provider="kie",kind="poll"} 2')
-    expect(shown).toContain('holdfast_due_lag_seconds_bucket{le="0.05",provider="kie",kind="poll",lane="vip_short"} 2')
-    expect(shown).toContain('holdfast_due_lag_seconds_bucket{le="1",provider="kie",kind="poll",lane="vip_short"} 3')
-    expect(shown).toContain('holdfast_due_lag_seconds_bucket{le="5",provider="kie",kind="poll",lane="vip_short"} 4')
+    expect(shown).toContain(
+      'holdfast_due_lag_seconds_bucket{le="0.05",provider="kie",kind="poll",lane="vip_short"} 2',
+    )
+    expect(shown).toContain(
+      'holdfast_due_lag_seconds_bucket{le="1",provider="kie",kind="poll",lane="vip_short"} 3',
+    )
+    expect(shown).toContain(
+      'holdfast_due_lag_seconds_bucket{le="5",provider="kie",kind="poll",lane="vip_short"} 4',
+    )
     expect(shown).toContain('holdfast_due_lag_seconds_sum{provider="kie",kind="poll",lane="vip_short"} 4.94')
   })
 

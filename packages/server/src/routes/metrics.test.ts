@@ -58,7 +58,9 @@ describe('GET /metrics (E6)', () => {
     // The poll was 3 s late: in the buckets from 5 s on, and not in those up to 2 s.
     expect(value(`holdfast_due_lag_seconds_bucket{le="2",${here},kind="poll",lane="free_default"}`)).toBe(0)
     expect(value(`holdfast_due_lag_seconds_count{${here},kind="poll",lane="free_default"}`)).toBe(1)
-    expect(value(`holdfast_due_lag_seconds_bucket{le="0.01",${here},kind="submit",lane="free_default"}`)).toBeDefined()
+    expect(
+      value(`holdfast_due_lag_seconds_bucket{le="0.01",${here},kind="submit",lane="free_default"}`),
+    ).toBeDefined()
     expect(value('holdfast_lock_held{name="provider:scripted"}')).toBe(1)
     expect(value('holdfast_lock_held{name="sweeps"}')).toBe(1)
     expect(value(`holdfast_calls_in_flight{${here},operation="query"}`)).toBeDefined()

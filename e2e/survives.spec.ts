@@ -98,3 +98,25 @@ test('S2: another person sees nothing and gets 404 by id', async ({
   expect((await api.get(`/v1/tasks/${id}`)).status).toBe(404)
   expect(await api.tasks()).toEqual([])
 })
+
+test('F8: the answer to a submit is lost; sending it again makes no second task', async ({
+  holdfast,
+  openStudio,
+  person,
+}) => {
+  const studio = await openStudio()
+  const prompt = '[slow] a letter in a bottle'
+  await studio.page.route('**/v1/tasks', async (route) => {
+    await route.fetch()
+    await route.abort('connectionreset')
+  })
+  await studio.page.getByRole('textbox', { name: 'Prompt' }).fill(prompt)
+  await studio.page.keyboard.press('Enter')
+  await expect(studio.page.getByText('we cannot tell whether this was started')).toBeVisible()
+  await studio.page.unroute('**/v1/tasks')
+  await studio.page.getByRole('textbox', { name: 'Prompt' }).press('Enter')
+  await expect(studio.page.getByRole('textbox', { name: 'Prompt' })).toHaveValue('')
+  await expect(studio.card(prompt)).toHaveCount(1)
+  await expect(studio.card(prompt)).toHaveAttribute('data-origin', 'this-tab')
+  expect(await (await apiOf(holdfast, person)).tasks()).toHaveLength(1)
+})

@@ -4,7 +4,8 @@ import type { Http } from './http.ts'
 export interface Conversations {
   /** Newest activity first. */
   list(): Promise<Conversation[]>
-  create(input: { title: string }): Promise<Conversation>
+  /** With an id (a UUID) of yours, the same call again finds the same conversation. */
+  create(input: { title: string; id?: string }): Promise<Conversation>
   /** All of them, oldest first. */
   messages(conversationId: string): Promise<Message[]>
   markRead(conversationId: string): Promise<void>
@@ -21,8 +22,8 @@ export function createConversations(http: () => Http): Conversations {
       )
       return conversations
     },
-    async create({ title }) {
-      const options = { body: { title } }
+    async create(input) {
+      const options = { body: input }
       const answer = await http().json<{ conversation: Conversation }>('POST', '/v1/conversations', options)
       return answer.conversation
     },

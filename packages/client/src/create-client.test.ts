@@ -57,6 +57,18 @@ describe('restoring', () => {
     expect(state(client).tasks[task.id]).toMatchObject({ progress: 70, stale: false })
   })
 
+  it('F2: a refresh that gets through brings the stream back at once', async () => {
+    server.goDown()
+    const { client, signIn } = browser.openTab()
+    await signIn()
+    await until(() => state(client).role === 'leader')
+    await elapse(browser.clock, () => state(client).connection === 'offline')
+    server.comeUp()
+    await client.refresh()
+    // Without the clock moving: nothing waits for its turn any more.
+    await pushing(client)
+  })
+
   it('F2: comes back by itself, without any event of the browser', async () => {
     server.goDown()
     const { client, signIn } = browser.openTab()
@@ -174,6 +186,18 @@ describe('submitting', () => {
     const posts = server.requests.filter((request) => request.path === '/v1/tasks')
     expect(posts).toHaveLength(3)
     expect(new Set(posts.map((request) => request.headers['idempotency-key']))).toHaveProperty('size', 1)
+  })
+
+  it('F8: takes the key of an earlier try, so that a wish whose answer was lost is one task', async () => {
+    const { client, signIn } = browser.openTab()
+    await signIn()
+    await pushing(client)
+    const first = await client.submit({ ...submitBody, idempotencyKey: 'draft-7' })
+    const again = await client.submit({ ...submitBody, idempotencyKey: 'draft-7' })
+    expect(again.id).toBe(first.id)
+    const posts = server.requests.filter((request) => request.path === '/v1/tasks')
+    expect(posts.map((request) => request.headers['idempotency-key'])).toEqual(['draft-7', 'draft-7'])
+    expect(posts[0]?.body).not.toHaveProperty('idempotencyKey')
   })
 
   it('gives up after three tries and says that the network is to blame', async () => {

@@ -1,4 +1,4 @@
-import { nameChange, type Task, type TaskChange } from '@holdfast/shared'
+import { nameChange, type Priority, type Task, type TaskChange } from '@holdfast/shared'
 import { type Conversations, createConversations } from './conversations.ts'
 import { browserEnvironment, type Environment } from './environment.ts'
 import { signedOut } from './holdfast-error.ts'
@@ -25,6 +25,18 @@ export interface SubmitInput {
   /** The id under which the app already shows the task; made from the task's id when there is none. */
   placeholderId?: string
   metadata?: Record<string, unknown>
+  /** Its place within its lane. @default 'normal' */
+  priority?: Priority
+  /** How often a refused submit is tried. @default 3 */
+  maxAttempts?: number
+  /** How long it may run. @default what its type allows */
+  timeoutMs?: number
+  /**
+   * Submits with the same key and content are one task. After a `NETWORK` error nobody can tell whether the server
+   * got it: submit again with the same key and it is not made twice.
+   * @default a new one for each call
+   */
+  idempotencyKey?: string
 }
 
 export interface ClientEvents {
@@ -132,7 +144,7 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
     },
     setUser,
     logout: () => leave((ending) => ending.purge({ tellOthers: true })),
-    submit: async (input) => current().submit('/v1/tasks', input),
+    submit: async ({ idempotencyKey, ...body }) => current().submit('/v1/tasks', body, idempotencyKey),
     async cancel(taskId) {
       const canceller = current()
       const { task } = await canceller.http.json<{ task: Task }>('POST', `${pathOf(taskId)}/cancel`)

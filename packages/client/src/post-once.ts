@@ -17,9 +17,14 @@ export interface PostOnceOptions {
  * Posts until an answer comes, three times at most and always under the same key: when only the answer was lost,
  * the server finds the key and does nothing twice.
  */
-export async function postOnce<T>(options: PostOnceOptions, path: string, body?: unknown): Promise<T> {
+export async function postOnce<T>(
+  options: PostOnceOptions,
+  path: string,
+  body?: unknown,
+  key = randomId(),
+): Promise<T> {
   const { http, clock, random, session } = options
-  const headers = { 'Idempotency-Key': randomId() }
+  const headers = { 'Idempotency-Key': key }
   for (let attempt = 0; ; attempt++) {
     try {
       return await http.json<T>('POST', path, { body, headers })

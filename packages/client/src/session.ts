@@ -54,7 +54,7 @@ export interface Session {
   /** Resolves when the local copy has been painted, or there is none. */
   readonly painted: Promise<void>
   setToken(getToken: User['getToken']): void
-  submit(path: string, body?: { placeholderId?: string }): Promise<Task>
+  submit(path: string, body?: { placeholderId?: string }, key?: string): Promise<Task>
   /** Takes in a task that an API call answered with. */
   learn(task: Task): void
   refresh(): Promise<void>
@@ -281,9 +281,14 @@ export function startSession(options: SessionOptions): Session {
       getToken = next
       connection?.wake('online')
     },
-    async submit(path, body) {
+    async submit(path, body, key) {
       if (body?.placeholderId !== undefined) origins.expect(body.placeholderId)
-      const { task } = await postOnce<{ task: Task }>({ http, clock, random, session: signal }, path, body)
+      const { task } = await postOnce<{ task: Task }>(
+        { http, clock, random, session: signal },
+        path,
+        body,
+        key,
+      )
       if (signal.aborted) throw signedOut()
       origins.claim(task.id)
       takeInAndTell([task])
@@ -292,7 +297,11 @@ export function startSession(options: SessionOptions): Session {
       return task
     },
     learn: (task) => takeInAndTell([task]),
-    refresh: () => sync(true),
+    async refresh() {
+      await sync(true)
+      // It got through, so whatever waits for a better moment need not.
+      connection?.wake('online')
+    },
     async end() {
       stop()
       await copy.flush()

@@ -28,7 +28,7 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['HOLDFAST_DATA_DIR', 'where the embedded database keeps its data (.holdfast)'],
   ['PORT, HOST', 'where to listen (8787, 127.0.0.1)'],
   ['CORS_ORIGINS', 'origins whose pages may call the API, separated by commas (none)'],
-  ['LOG_LEVEL', 'trace, debug, info, warn, error or silent (serve: info, dev: warn)'],
+  ['LOG_LEVEL', 'trace, debug, info, warn, error, fatal or silent (serve: info, dev: warn)'],
   ['SUPABASE_URL', 'check tokens by the public keys of this Supabase project'],
   ['SUPABASE_JWT_SECRET', 'check tokens by this HS256 secret'],
   ['JWKS_URL, JWT_SECRET', 'the same for any other issuer'],

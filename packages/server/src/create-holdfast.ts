@@ -71,7 +71,7 @@ export interface Holdfast {
  * const holdfast = createHoldfast({
  *   database: process.env.DATABASE_URL,
  *   auth: { secret: process.env.SUPABASE_JWT_SECRET, audience: 'authenticated' },
- *   providers: [createKie({ apiKey: process.env.KIE_API_KEY })],
+ *   providers: [createKie({ apiKey: process.env.KIE_API_KEY, models: { image: 'google/nano-banana' } })],
  * })
  * await holdfast.migrate()
  * holdfast.start()

@@ -29,7 +29,8 @@ export const createTaskBody = z.strictObject({
 export type CreateTaskBody = z.infer<typeof createTaskBody>
 
 export const listTasksQuery = z.object({
-  status: z.enum(['active', 'settled', 'all']).default('active'),
+  /** @default 'active', or 'all' with an external id */
+  status: z.enum(['active', 'settled', 'all']).optional(),
   conversationId: id.optional(),
   /** The provider's own id of the task. */
   externalId: z.string().min(1).max(200).refine(withoutNul, 'must not contain U+0000').optional(),

@@ -8,7 +8,7 @@ export interface Conversations {
   /** Whether the server's list has been fetched at least once. */
   isLoaded: boolean
   error: unknown
-  create(title: string): Promise<Conversation>
+  create(input: { id: string; title: string }): Promise<Conversation>
   markRead(conversationId: string): void
   reload(): void
 }

@@ -28,8 +28,8 @@ export function ConversationsProvider({ children }: { children: ReactNode }) {
   }, [unlistedIds, reload])
 
   const create = useCallback(
-    async (title: string) => {
-      const conversation = await client.conversations.create({ title })
+    async (input: { id: string; title: string }) => {
+      const conversation = await client.conversations.create(input)
       setData((list) => [conversation, ...(list ?? []).filter((other) => other.id !== conversation.id)])
       return conversation
     },

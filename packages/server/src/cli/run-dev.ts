@@ -7,12 +7,14 @@ import { createDevLogin } from '../auth/dev-login.ts'
 import type { Config } from '../config.ts'
 import { createHoldfast, type Holdfast } from '../create-holdfast.ts'
 import { connect } from '../database/connect.ts'
+import { errorCode } from '../database/database-errors.ts'
 import { rollback } from '../database/migrate.ts'
 import { createLog } from '../log.ts'
 import { createKie } from '../providers/kie/kie.ts'
 import { addDevLogin } from '../routes/dev-login.ts'
 import { addStudio } from '../routes/studio.ts'
 import { closeServer, listen } from './listen.ts'
+import { openLock } from './open-lock.ts'
 import { studioDirectory } from './studio-directory.ts'
 import { untilToldToStop } from './until-told-to-stop.ts'
 
@@ -46,12 +48,19 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
         'With DATABASE_URL, tokens must be checked: set SUPABASE_URL, SUPABASE_JWT_SECRET, JWKS_URL or JWT_SECRET.',
       )
     }
+    const log = createLog(config.logLevel ?? 'warn')
     const holdfast = createHoldfast({
       database: database.url,
       auth,
       providers: [kie.provider],
       corsOrigins: config.corsOrigins,
-      log: createLog(config.logLevel ?? 'warn'),
+      log,
+      ...(config.lock.kind || config.lock.redisUrl
+        ? { lock: await openLock({ ...config, databaseUrl: database.url }, log) }
+        : {}),
+      ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
+      ...(config.tasksPerMinute ? { tasksPerMinute: config.tasksPerMinute } : {}),
+      ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),
     })
     undo.push(() => holdfast.stop())
     await holdfast.migrate()
@@ -136,6 +145,12 @@ async function openKie(config: Config, { fresh, speed }: { fresh: boolean; speed
     stateFile,
     speed,
     fileTtlMs: SIMULATED_FILE_TTL_MS,
+  }).catch((error: unknown) => {
+    if (errorCode(error) !== 'EADDRINUSE') throw error
+    throw new Error(
+      `Port ${config.simulatorPort}, for the simulator, is in use. Choose another with --simulator-port or SIMULATOR_PORT.`,
+      { cause: error },
+    )
   })
   return {
     provider: createKie({ apiKey: SIMULATOR_KEY, baseUrl: simulator.url, models }),

@@ -27,7 +27,13 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   )
 
   app.use(trace(context.log))
-  app.use(secureHeaders({ crossOriginResourcePolicy: false, xFrameOptions: 'DENY' }))
+  app.use(
+    secureHeaders({
+      crossOriginResourcePolicy: false,
+      xFrameOptions: 'DENY',
+      strictTransportSecurity: false,
+    }),
+  )
   if (context.corsOrigins.length > 0) {
     app.use(
       '/v1/*',

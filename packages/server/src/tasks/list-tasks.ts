@@ -6,7 +6,8 @@ import { type TaskRow, taskColumns, toTask } from './task-row.ts'
 
 export interface ListTasksInput {
   userId: string
-  status: 'active' | 'settled' | 'all'
+  /** @default 'active', or 'all' with an external id: who asks by it wants the task, ended or not */
+  status?: 'active' | 'settled' | 'all'
   conversationId?: string
   externalId?: string
   /** As returned by the page before. */
@@ -19,7 +20,8 @@ export async function listTasks(
   sql: Sql,
   input: ListTasksInput,
 ): Promise<{ tasks: Task[]; nextCursor: string | null }> {
-  const { userId, status, conversationId, externalId, cursor, limit } = input
+  const { userId, conversationId, externalId, cursor, limit } = input
+  const status = input.status ?? (externalId === undefined ? 'active' : 'all')
   if (cursor !== undefined && !taskId.safeParse(cursor).success) {
     throw new HoldfastError(
       'INVALID_REQUEST',

@@ -82,15 +82,17 @@ export async function runSpread(
         BIN_MS,
       ),
     ]
-    // A machine that is busy with other things leaves gaps, so a fifth of the bins may be emptier; never fuller.
-    found.atLeast(`in ${BIN_MS} ms, four times of five`, percentile(bins, 0.2), PER_BIN / 2)
-    found.atMost(`most in ${BIN_MS} ms`, Math.max(...bins), PER_BIN * 1.5)
-    const seconds = (bins.length * BIN_MS) / 1000
+    // Even, whatever the machine lets through: one that is busy with other things leaves gaps, so a fifth of the bins
+    // may be emptier than half of the mean; none may be fuller than the limit and a half.
+    const mean = bins.reduce((sum, count) => sum + count, 0) / bins.length
     found.atLeast(
-      'requests a second',
-      bins.reduce((sum, count) => sum + count, 0) / seconds,
-      LIMIT.perSecond * 0.6,
+      `in ${BIN_MS} ms, four times of five (mean ${mean.toFixed(1)})`,
+      percentile(bins, 0.2),
+      mean / 2,
     )
+    found.atMost(`most in ${BIN_MS} ms`, Math.max(...bins), PER_BIN * 1.5)
+    // A budget that cannot be used is no budget. On a quiet machine it is over 45.
+    found.atLeast('requests a second', (mean * 1000) / BIN_MS, LIMIT.perSecond * 0.4)
     found.atMost('ms from the death to the next request', resumed.at - killedAt, TAKEOVER_MS[lock])
 
     if (operation === 'query') {

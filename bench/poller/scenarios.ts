@@ -1,7 +1,6 @@
-import type { Lane } from '@holdfast/shared'
 import type { Finding } from './finding.ts'
 import type { PollerLab } from './poller-lab.ts'
-import { runLaneFlood } from './run-lane-flood.ts'
+import { type LaneFloodOptions, runLaneFlood } from './run-lane-flood.ts'
 import { runPausedHolder } from './run-paused-holder.ts'
 import { runPostgresRestart } from './run-postgres-restart.ts'
 import { runProviderTroubles } from './run-provider-troubles.ts'
@@ -25,12 +24,19 @@ interface Size {
   phaseMs: number
   callTimeoutMs: number
   flood: number
-  /** Which lane is flooded, and which is watched meanwhile. */
-  floods: { into: Lane; beside: Lane }[]
+  floods: Pick<LaneFloodOptions, 'into' | 'beside' | 'everyMs' | 'allowanceMs'>[]
   lagPolls: number
 }
 
-/** As the issue asks for it: a quarter of an hour. */
+/** A claim or two later at most, on a machine that does everything at once. */
+const BESIDE_FREE = {
+  into: 'free_default',
+  beside: 'vip_short',
+  everyMs: 200,
+  allowanceMs: 250,
+} as const
+
+/** As much and as long as promised: a quarter of an hour. */
 export const FULL: Size = {
   spread: (['advisory', 'redis', 'none'] as const).flatMap((lock) => [
     { lock, operation: 'query' as const },
@@ -44,10 +50,11 @@ export const FULL: Size = {
   callTimeoutMs: 10_000,
   flood: 10_000,
   floods: [
-    { into: 'free_default', beside: 'vip_short' },
-    { into: 'vip_short', beside: 'free_default' },
+    BESIDE_FREE,
+    // A lane of less weight than the flooded one is only promised its share: one turn in five, drawn by lot.
+    { into: 'vip_short', beside: 'free_default', everyMs: 500, allowanceMs: 1_000 },
   ],
-  lagPolls: 150,
+  lagPolls: 100,
 }
 
 /** Everything once, in two minutes. */
@@ -64,7 +71,7 @@ export const SHORT: Size = {
   phaseMs: 1_000,
   callTimeoutMs: 1_000,
   flood: 2_000,
-  floods: [{ into: 'free_default', beside: 'vip_short' }],
+  floods: [BESIDE_FREE],
   lagPolls: 30,
 }
 
@@ -95,9 +102,9 @@ export function scenarios(size: Size): Scenario[] {
       name: 'P4 the provider fails in every way',
       run: (lab) => runProviderTroubles(lab, { phaseMs: size.phaseMs, callTimeoutMs: size.callTimeoutMs }),
     },
-    ...size.floods.map(({ into, beside }) => ({
-      name: `Q1 a flood in ${into} does not delay ${beside}`,
-      run: (lab: PollerLab) => runLaneFlood(lab, { flood: size.flood, into, beside, polls: size.lagPolls }),
+    ...size.floods.map((lanes) => ({
+      name: `Q1 a flood in ${lanes.into} does not ${lanes.beside === 'free_default' ? 'stop' : 'delay'} ${lanes.beside}`,
+      run: (lab: PollerLab) => runLaneFlood(lab, { ...lanes, flood: size.flood, polls: size.lagPolls }),
     })),
   ]
 }

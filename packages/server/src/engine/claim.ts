@@ -31,20 +31,26 @@ export function dueWithinBudget(sql: Sql, kind: WorkKind, options: ClaimOptions)
   const weights = lanes.map((lane) => LANE_WEIGHTS[lane])
   return sql`
     with budget as materialized (
-      select
-        least(b.burst, b.tokens + greatest(0, extract(epoch from clock_timestamp() - b.refilled_at)) * b.per_second) as tokens,
-        b.max_in_flight, b.paused_until
+      select b.burst, b.tokens, b.refilled_at, b.per_second, b.max_in_flight, b.paused_until
       from holdfast.budgets b
       where b.provider = ${provider} and b.operation = ${operation}
       for update
     ),
+    -- Looked at once: what comes in from then on, while this claim does its work, counts for the next one.
+    clock as materialized (select clock_timestamp() as read_at from budget),
+    filled as materialized (
+      select
+        least(b.burst, b.tokens + greatest(0, extract(epoch from c.read_at - b.refilled_at)) * b.per_second) as tokens,
+        b.max_in_flight, b.paused_until, c.read_at
+      from budget b, clock c
+    ),
     granted as materialized (
-      select b.tokens, case when b.paused_until > clock_timestamp() then 0 else greatest(0, least(
+      select b.tokens, b.read_at, case when b.paused_until > clock_timestamp() then 0 else greatest(0, least(
         floor(b.tokens),
         b.max_in_flight - ${inFlight}::int - holdfast.calls_of_others(${provider}, ${operation}, ${replica}),
         ${limit}::int
       ))::int end as count, random() as luck
-      from budget b
+      from filled b
     ),
     -- Whole shares that add up to the count. Chance decides which lane gets what cannot be divided: rounding up instead
     -- would give everything to the first lanes whenever only a few may go at a time.
@@ -70,7 +76,7 @@ export function dueWithinBudget(sql: Sql, kind: WorkKind, options: ClaimOptions)
       limit (select count from granted)
     ),
     spent as (
-      update holdfast.budgets b set tokens = g.tokens - (select count(*) from due), refilled_at = clock_timestamp()
+      update holdfast.budgets b set tokens = g.tokens - (select count(*) from due), refilled_at = g.read_at
       from granted g
       where b.provider = ${provider} and b.operation = ${operation} and exists (select from due)
     ),

@@ -33,11 +33,25 @@ function tally(code, file, read) {
   return { passed, failed: code !== 0 && failed === 0 ? 1 : failed }
 }
 
-async function runVitest() {
-  const file = join(reports, 'vitest.json')
+async function runVitest(name, args) {
+  const file = join(reports, `${name}.json`)
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
-  const { code } = await runNode([commandFile('vitest'), 'run', ...reporters, ...patterns])
+  const { code } = await runNode([commandFile('vitest'), 'run', ...reporters, ...args])
   return tally(code, file, (report) => ({ passed: report.numPassedTests, failed: report.numFailedTests }))
+}
+
+/** Projects that measure rates and kill processes have the machine to themselves. */
+const ALONE = ['poller', 'crash']
+
+async function runUnits() {
+  if (patterns.length > 0) return [await runVitest('vitest', patterns)]
+  return [
+    await runVitest(
+      'together',
+      ALONE.map((name) => `--project=!${name}`),
+    ),
+    await runVitest('alone', [...ALONE.map((name) => `--project=${name}`), '--no-file-parallelism']),
+  ]
 }
 
 async function runPlaywright() {
@@ -52,7 +66,7 @@ async function runPlaywright() {
   }))
 }
 
-const results = [await runVitest()]
+const results = await runUnits()
 if (inBrowser) results.push(await runPlaywright())
 else if (patterns.length > 0)
   console.log('\nThe browser tests were left out: a pattern selects among the others.')

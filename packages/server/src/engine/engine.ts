@@ -82,6 +82,8 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       const held = await lock.acquire(name, stopping.signal).catch(() => null)
       if (!held) return
       metrics.holds(name, true)
+      // At once, although what is under way still has to end: two must not both say that they hold it.
+      held.lost.addEventListener('abort', () => metrics.holds(name, false), { once: true })
       try {
         await work(AbortSignal.any([stopping.signal, held.lost]))
       } catch (error) {

@@ -314,10 +314,13 @@ describe('the end of an engine', () => {
         }),
     })
     const lock = createFakeLock()
-    start(provider, { lock })
+    const { metric } = start(provider, { lock })
     const task = await makeTask(sql, { provider: provider.name })
     await until(() => expect(provider.creates).toHaveLength(1))
     lock.lose()
+    // The lock is said to be lost at once, although the create is still under way.
+    const labels = `name="provider:${provider.name}"`
+    await until(async () => expect(await metric('holdfast_lock_held', labels)).toBe(0))
     finish()
     await until(async () => expect(await statusesOf(provider)).toEqual({ running: 1 }))
     lock.giveBack()

@@ -28,7 +28,7 @@ export const openHoldfast: OpenContender = async ({ databaseUrl, providerUrl, ta
           models: { image: 'google/nano-banana' },
           pool,
           // As much as the provider can take: the limit must not be what is measured.
-          limits: { query: { perSecond: 1_000_000, burst: 1_000_000, inFlight: 2_000 } },
+          limits: { query: { perSecond: 1_000_000, burst: 1_000_000, inFlight: 4_000 } },
         }),
       ],
       log,

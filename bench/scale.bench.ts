@@ -16,7 +16,7 @@ const HELP = `npm run bench -- scale [options]
 
 Real PostgreSQL, the engine with the adapter for KIE in a process of its own, a provider on loopback in another.
 200,000 active tasks due every 60 s for four rounds, 1,000,000 due every 300 s for one, both 3,333 polls a second;
-and shorter runs with fewer tasks at the same rate for the growth curve. Takes about 13 minutes.
+and shorter runs with fewer tasks at the same rate for the growth curve. Takes about 14 minutes.
 
   --quick          small and short, to see that it works; only the due lag is judged
   --plot FILE      writes the growth curve there, as SVG

@@ -15,12 +15,12 @@ const BLOAT_WITHIN = 1.1
 const POLLS_AT_LEAST = 0.9
 
 /** From the second window to the last: what the first one brings is code and connections, not tasks. */
-export function rssGrowthMb({ windows }: ScaleReport): number {
+function rssGrowthMb({ windows }: ScaleReport): number {
   return (windows.at(-1)?.rssMb ?? 0) - (windows[1]?.rssMb ?? 0)
 }
 
 /** The most that the table or an index has grown by since the end of the second window. */
-export function bloatRatio({ windows }: ScaleReport): number {
+function bloatRatio({ windows }: ScaleReport): number {
   const parts: (keyof WorkStorage)[] = ['tableBytes', 'dueIndexBytes', 'keyIndexBytes']
   const settled = windows[1]?.storage
   if (!settled) return Number.NaN

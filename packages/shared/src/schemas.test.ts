@@ -51,8 +51,8 @@ describe('createTaskBody', () => {
 })
 
 describe('listTasksQuery', () => {
-  it('asks for 50 active tasks unless told otherwise', () => {
-    expect(listTasksQuery.parse({})).toEqual({ status: 'active', limit: 50 })
+  it('asks for 50 tasks unless told otherwise, and leaves which ones to the list', () => {
+    expect(listTasksQuery.parse({})).toEqual({ limit: 50 })
   })
 
   it('reads numbers from the query string', () => {

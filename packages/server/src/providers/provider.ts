@@ -7,6 +7,8 @@ export interface CreateRequest {
   type: string
   /** The stored parameters: checked against the type's schema, without secrets. */
   params: Record<string, unknown>
+  /** Where the vendor may call us back: carries a secret of this task's own. Absent where we cannot be reached. */
+  callbackUrl?: string
 }
 
 /**
@@ -62,6 +64,39 @@ export interface ProviderLimits {
   notFoundGraceMs: number
 }
 
+/** What a vendor sent to our webhook address, as it came. */
+export interface WebhookCall {
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>
+  /** The raw bytes: signatures are over these, not over what parsing makes of them. */
+  body: Uint8Array
+  receivedAtMs: number
+}
+
+/** What a webhook told. It is never believed beyond this: a poll made now finds out the rest. */
+export type WebhookReading =
+  /** Genuine as far as the vendor signs. `deliveryId` tells a repeat from a new one, where the vendor names it. */
+  | { kind: 'about'; externalId: string; deliveryId: string | null }
+  /** Well signed, but of no task of ours to look at. */
+  | { kind: 'irrelevant' }
+  | { kind: 'forged'; reason: string }
+  /** Well signed, but too long ago (or in the future): a replay, or a clock that is off. */
+  | { kind: 'stale'; reason: string }
+  | { kind: 'unreadable'; reason: string }
+
+/** Whether a create whose reply was lost was accepted. */
+export type FindOutcome =
+  | { kind: 'found'; externalId: string }
+  /** Certainly not there: the vendor lists everything, and it is not in the list. */
+  | { kind: 'absent' }
+  | { kind: 'inconclusive'; reason: string }
+
+export type RefreshOutcome =
+  | { kind: 'refreshed'; url: string; urlLifetimeMs: number | null }
+  /** There will be no other: the vendor has removed the file. */
+  | { kind: 'gone'; reason: string }
+  | { kind: 'inconclusive'; reason: string }
+
 /**
  * One external API. Adapters turn a vendor's replies into the outcomes above and never throw for what a vendor,
  * a proxy or the network can do; a thrown error is a bug of ours.
@@ -73,6 +108,17 @@ export interface Provider {
   query(externalId: string, signal: AbortSignal): Promise<QueryOutcome>
   /** Absent where the vendor cannot cancel. Resolves to whether the vendor took it. */
   cancel?(externalId: string, signal: AbortSignal): Promise<boolean>
+  /** A new URL for a result whose old one died. Absent where the vendor gives none: then what died is gone. */
+  refresh?(
+    file: { externalId: string; url: string; ordinal: number },
+    signal: AbortSignal,
+  ): Promise<RefreshOutcome>
+  /** What must be sent along to fetch a result, where the vendor wants its key for that. Never sent to another origin. */
+  sourceHeaders?(url: string): Record<string, string>
+  /** Absent where the vendor sends no webhooks. */
+  readWebhook?(call: WebhookCall): Promise<WebhookReading>
+  /** Looks for a create whose reply was lost. Absent where the vendor cannot list. */
+  find?(request: CreateRequest & { sentAtMs: number }, signal: AbortSignal): Promise<FindOutcome>
   /** Closes connections. Idempotent. */
   close(): Promise<void>
 }

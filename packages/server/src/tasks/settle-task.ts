@@ -1,4 +1,5 @@
 import type { TaskFailure, TerminalStatus } from '@holdfast/shared'
+import { writeArtifacts } from '../artifacts/write-artifacts.ts'
 import type { Sql, Tx } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
 import { writeMessage } from '../plugins/conversations/write-message.ts'
@@ -90,22 +91,4 @@ export async function settleInTransaction(
   `
   if (settlement.status === 'completed') await writeArtifacts(tx, ended, messageId, settlement.outputs)
   return { kind: 'settled', userId: task.userId }
-}
-
-async function writeArtifacts(
-  tx: Tx,
-  task: EndedTask,
-  messageId: string | null,
-  outputs: ProviderOutput[],
-): Promise<void> {
-  if (outputs.length === 0) return
-  await tx`
-    insert into holdfast.artifacts (task_id, message_id, user_id, ordinal, content_type, source_url, source_expires_at)
-    select ${task.id}, ${messageId}, ${task.userId}, o.ordinal - 1, o.content_type, o.url, now() + o.lifetime * interval '1 ms'
-    from unnest(
-      ${outputs.map((output) => output.url)}::text[],
-      ${outputs.map((output) => output.contentType)}::text[],
-      ${outputs.map((output) => output.urlLifetimeMs)}::float8[]
-    ) with ordinality as o (url, content_type, lifetime, ordinal)
-  `
 }

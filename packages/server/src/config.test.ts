@@ -13,7 +13,7 @@ describe('readConfig', () => {
       auth: null,
       production: false,
       simulatorPort: 8788,
-      kie: { apiKey: null, baseUrl: null },
+      providers: { image: null, video: null, vendors: { kie: { apiKey: null, baseUrl: null } } },
     })
     expect(isAbsolute(readConfig({}).dataDir)).toBe(true)
   })
@@ -22,7 +22,7 @@ describe('readConfig', () => {
     expect(readConfig({ DATABASE_URL: ' ', PORT: '', KIE_API_KEY: '', LOG_LEVEL: '' })).toMatchObject({
       databaseUrl: null,
       port: 8787,
-      kie: { apiKey: null },
+      providers: { vendors: { kie: { apiKey: null } } },
       logLevel: null,
     })
   })

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { LANES, type Lane } from '@holdfast/shared'
 import type { JwtAuthOptions } from './auth/jwt-authenticate.ts'
+import { PROVIDER_ENVIRONMENT, type ProviderSettings, readProviderSettings } from './provider-settings.ts'
 
 /** What the environment says. Read once, here; nothing else looks at `process.env`. */
 export interface Config {
@@ -12,7 +13,7 @@ export interface Config {
   corsOrigins: string[]
   /** Null: no token can be checked yet. */
   auth: JwtAuthOptions | null
-  kie: { apiKey: string | null; baseUrl: string | null; models: { image: string; video: string } }
+  providers: ProviderSettings
   lock: { kind: 'advisory' | 'redis' | 'none' | null; databaseUrl: string | null; redisUrl: string | null }
   lanes: Lane[] | null
   tasksPerMinute: number | null
@@ -42,10 +43,7 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['LANES', 'lanes that this process serves, separated by commas (all)'],
   ['TASKS_PER_MINUTE', 'how many tasks a user may create in a minute (60)'],
   ['METRICS_TOKEN', 'lets its bearer read /metrics from elsewhere than this machine'],
-  ['KIE_API_KEY', 'your key at KIE; without it `dev` uses the simulator'],
-  ['KIE_BASE_URL', 'another address of KIE (https://api.kie.ai)'],
-  ['KIE_IMAGE_MODEL', 'model for images (google/nano-banana)'],
-  ['KIE_VIDEO_MODEL', 'model for videos (sora-2-text-to-video)'],
+  ...PROVIDER_ENVIRONMENT,
   ['SIMULATOR_PORT', 'where the simulator listens (8788)'],
 ]
 
@@ -60,14 +58,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       .map((origin) => origin.trim().replace(/\/$/, ''))
       .filter((origin) => origin !== ''),
     auth: readAuth(env),
-    kie: {
-      apiKey: text(env.KIE_API_KEY),
-      baseUrl: text(env.KIE_BASE_URL),
-      models: {
-        image: text(env.KIE_IMAGE_MODEL) ?? 'google/nano-banana',
-        video: text(env.KIE_VIDEO_MODEL) ?? 'sora-2-text-to-video',
-      },
-    },
+    providers: readProviderSettings(env),
     lock: {
       kind: lockKind(env.LOCK),
       databaseUrl: text(env.LOCK_DATABASE_URL),

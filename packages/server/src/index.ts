@@ -1,3 +1,4 @@
+export type { TaskTypesOf } from '@holdfast/shared'
 export type { Authenticate, Identity } from './auth/authenticate.ts'
 export { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
 export { createHoldfast, type Holdfast, type HoldfastConfig } from './create-holdfast.ts'
@@ -9,15 +10,44 @@ export type { Held, Lock } from './locks/lock.ts'
 export { createNoLock } from './locks/no-lock.ts'
 export { createRedisLock } from './locks/redis-lock.ts'
 export { createLog } from './log.ts'
+export { defineProvider, type ProviderDefinition } from './providers/define-provider.ts'
+export { createFal, type FalOptions } from './providers/fal/fal.ts'
+export type { ApiReply, ApiRequest } from './providers/http-api/api-request.ts'
+export { createHttpApi } from './providers/http-api/http-api.ts'
+export type { DeadFile, HttpApiOptions, Refusal } from './providers/http-api/http-api-options.ts'
+export type { ApiError } from './providers/http-api/read-error.ts'
+export type { CreateReading, OutputReading, QueryReading } from './providers/http-api/readings.ts'
 export { createKie, type KieOptions } from './providers/kie/kie.ts'
+export {
+  createLumaAgents,
+  type LumaAgentsKind,
+  type LumaAgentsOptions,
+} from './providers/luma-agents/luma-agents.ts'
+export {
+  createLumaDreamMachine,
+  type LumaDreamMachineOptions,
+} from './providers/luma-dream-machine/luma-dream-machine.ts'
+export { createOpenAiVideos, type OpenAiVideosOptions } from './providers/openai-videos/openai-videos.ts'
 export type {
   CreateOutcome,
   CreateRequest,
+  FindOutcome,
   OperationLimit,
   Provider,
   ProviderLimits,
   ProviderOutput,
   QueryOutcome,
+  RefreshOutcome,
+  WebhookCall,
+  WebhookReading,
 } from './providers/provider.ts'
+export { createReplicate, type ReplicateOptions } from './providers/replicate/replicate.ts'
+export type { RunwayRoute } from './providers/runway/request-of.ts'
+export { createRunway, type RunwayOptions } from './providers/runway/runway.ts'
 export type { RouteTask, StreamOptions } from './routes/app-context.ts'
+export {
+  type DefinedTaskType,
+  defineTaskType,
+  type TaskTypeDefinition,
+} from './tasks/define-task-type.ts'
 export { defaultTaskTypes, type TaskType, type TaskTypes } from './tasks/task-types.ts'

@@ -24,3 +24,15 @@ export {
   type TaskFailure,
   type TaskOutput,
 } from './task.ts'
+export type {
+  AnyTaskOf,
+  AnyTasks,
+  FilesResult,
+  Shaped,
+  TaskCatalog,
+  TaskInput,
+  TaskOf,
+  TaskShape,
+  TaskTypeName,
+  TaskTypesOf,
+} from './task-catalog.ts'

@@ -1,4 +1,5 @@
 import { ENVIRONMENT } from '../config.ts'
+import { SIMULATORS } from './simulators.ts'
 
 export interface CommandHelp {
   summary: string
@@ -12,8 +13,8 @@ export const COMMANDS = {
     text: `holdfast dev [--port 8787] [--simulator-port 8788] [--data-dir .holdfast] [--fresh] [--speed 1]
 
   Starts an embedded PostgreSQL, a simulator of KIE's API and the server, and serves the studio at /.
-  With KIE_API_KEY the real KIE is used instead of the simulator; with DATABASE_URL your own PostgreSQL
-  (then sign-in by name is off and tokens are checked as in "serve").
+  With the key of a provider that one is used instead of the simulator; with DATABASE_URL your own
+  PostgreSQL (then sign-in by name is off and tokens are checked as in "serve").
 
   --port             where the API and the studio listen
   --simulator-port   where the simulator listens
@@ -25,8 +26,8 @@ export const COMMANDS = {
     summary: 'run the API and the poller against your PostgreSQL',
     text: `holdfast serve [--port 8787] [--host 127.0.0.1] [--migrate]
 
-  Needs DATABASE_URL, KIE_API_KEY and a way to check tokens (SUPABASE_URL, SUPABASE_JWT_SECRET, JWKS_URL or
-  JWT_SECRET). SIGTERM and Ctrl-C stop it in good order.
+  Needs DATABASE_URL, the key of at least one provider (say KIE_API_KEY) and a way to check tokens
+  (SUPABASE_URL, SUPABASE_JWT_SECRET, JWKS_URL or JWT_SECRET). SIGTERM and Ctrl-C stop it in good order.
 
   --migrate          bring the schema up to date first`,
   },
@@ -41,10 +42,12 @@ export const COMMANDS = {
   },
   simulate: {
     summary: 'run a simulator of a provider for your own tests',
-    text: `holdfast simulate kie [--port 8788] [--state FILE] [--speed 1]
+    text: `holdfast simulate PROVIDER [--port 8788] [--state FILE] [--speed 1]
 
-  An HTTP server that behaves like the provider's API. Words in square brackets in the prompt make it fail in
-  known ways; docs/PROVIDERS.md lists them.
+  An HTTP server that behaves like the provider's API. PROVIDER is one of
+  ${Object.keys(SIMULATORS).join(', ')}.
+  Words in square brackets in the prompt make it fail in known ways; docs/PROVIDERS.md lists them. What it was
+  asked is at GET /simulator/requests; POST /simulator/script says what becomes of the next generation.
 
   --port             where to listen
   --state            a file in which its tasks survive a restart
@@ -66,5 +69,6 @@ ${environment()}`
 }
 
 export function environment(): string {
-  return `Environment:\n${ENVIRONMENT.map(([name, meaning]) => `  ${name.padEnd(25)} ${meaning}`).join('\n')}`
+  const width = Math.max(...ENVIRONMENT.map(([name]) => name.length))
+  return `Environment:\n${ENVIRONMENT.map(([name, meaning]) => `  ${name.padEnd(width)} ${meaning}`).join('\n')}`
 }

@@ -15,6 +15,7 @@ import { addDevLogin } from '../routes/dev-login.ts'
 import { addStudio } from '../routes/studio.ts'
 import { closeServer, listen } from './listen.ts'
 import { openLock } from './open-lock.ts'
+import { type OpenProviders, openProviders } from './open-providers.ts'
 import { studioDirectory } from './studio-directory.ts'
 import { untilToldToStop } from './until-told-to-stop.ts'
 
@@ -38,8 +39,13 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
 
     const database = await openDatabase(config, options.fresh, say)
     undo.push(database.stop)
-    const kie = await openKie(config, options)
-    undo.push(kie.stop)
+    const log = createLog(config.logLevel ?? 'warn')
+    const simulated = config.providers.vendors.kie.apiKey ? null : await simulateKie(config, options)
+    if (simulated) undo.push(simulated.stop)
+    const open = openProviders(config.providers, {
+      log,
+      ...(simulated ? { simulated: simulated.provider } : {}),
+    })
 
     const devLogin = config.databaseUrl === null ? createDevLogin(await readSecret(config.dataDir)) : null
     const auth = devLogin?.authenticate ?? config.auth
@@ -48,11 +54,10 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
         'With DATABASE_URL, tokens must be checked: set SUPABASE_URL, SUPABASE_JWT_SECRET, JWKS_URL or JWT_SECRET.',
       )
     }
-    const log = createLog(config.logLevel ?? 'warn')
     const holdfast = createHoldfast({
       database: database.url,
       auth,
-      providers: [kie.provider],
+      ...open,
       corsOrigins: config.corsOrigins,
       log,
       ...(config.lock.kind || config.lock.redisUrl
@@ -73,7 +78,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
     say(
       `Holdfast is at http://localhost:${front.port}${studio ? '' : ' (API only: the studio is not built)'}`,
     )
-    say(`  provider   ${kie.description}`)
+    for (const line of describeProviders(open, simulated?.url)) say(line)
     say(`  database   ${database.description}`)
     say('  stop       Ctrl-C')
     await told
@@ -126,16 +131,8 @@ async function takeSchemaDown(url: string): Promise<void> {
   }
 }
 
-async function openKie(config: Config, { fresh, speed }: { fresh: boolean; speed: number }) {
-  const { models } = config.kie
-  if (config.kie.apiKey) {
-    const baseUrl = config.kie.baseUrl ?? 'https://api.kie.ai'
-    return {
-      provider: createKie({ apiKey: config.kie.apiKey, baseUrl, models }),
-      description: `KIE at ${baseUrl}`,
-      stop: async () => {},
-    }
-  }
+/** What makes things where nobody with a key does. Always there, since earlier runs may have left tasks with it. */
+async function simulateKie(config: Config, { fresh, speed }: { fresh: boolean; speed: number }) {
   const { startKieSimulator } = await import('../providers/kie/simulator/start-kie-simulator.ts')
   const stateFile = join(config.dataDir, 'kie-simulator.json')
   if (fresh) await rm(stateFile, { force: true })
@@ -152,11 +149,19 @@ async function openKie(config: Config, { fresh, speed }: { fresh: boolean; speed
       { cause: error },
     )
   })
+  const models = { ...config.providers.vendors.kie.models }
   return {
     provider: createKie({ apiKey: SIMULATOR_KEY, baseUrl: simulator.url, models }),
-    description: `simulated KIE at ${simulator.url}`,
+    url: simulator.url,
     stop: () => simulator.close(),
   }
+}
+
+function describeProviders({ types }: OpenProviders, simulatorUrl: string | undefined): string[] {
+  return Object.entries(types).map(([type, { provider }]) => {
+    const isSimulated = provider === 'kie' && simulatorUrl !== undefined
+    return `  ${type.padEnd(10)} ${isSimulated ? `simulated KIE at ${simulatorUrl}` : provider}`
+  })
 }
 
 /** Kept, so that whoever was signed in before a restart still is. */

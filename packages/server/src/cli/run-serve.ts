@@ -1,18 +1,19 @@
 import type { Config } from '../config.ts'
 import { createHoldfast } from '../create-holdfast.ts'
 import { createLog } from '../log.ts'
-import { createKie } from '../providers/kie/kie.ts'
+import { KEY_VARIABLES } from '../provider-settings.ts'
 import { closeServer, listen } from './listen.ts'
 import { openLock } from './open-lock.ts'
+import { hasProvider, openProviders } from './open-providers.ts'
 import { untilToldToStop } from './until-told-to-stop.ts'
 
 export async function runServe(config: Config, options: { migrate: boolean }): Promise<void> {
   const missing = [
     config.databaseUrl ? null : 'DATABASE_URL (your PostgreSQL)',
     config.auth ? null : 'SUPABASE_URL, SUPABASE_JWT_SECRET, JWKS_URL or JWT_SECRET (how to check tokens)',
-    config.kie.apiKey ? null : 'KIE_API_KEY (your key at KIE)',
+    hasProvider(config.providers) ? null : `${KEY_VARIABLES.join(', ')} (your key at one of the providers)`,
   ].filter((line) => line !== null)
-  if (!config.databaseUrl || !config.auth || !config.kie.apiKey) {
+  if (!config.databaseUrl || !config.auth || missing.length > 0) {
     throw new Error(
       `"serve" needs more settings:\n  ${missing.join('\n  ')}\nTo try Holdfast without any, run "holdfast dev".`,
     )
@@ -22,13 +23,7 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
   const holdfast = createHoldfast({
     database: config.databaseUrl,
     auth: config.auth,
-    providers: [
-      createKie({
-        apiKey: config.kie.apiKey,
-        models: config.kie.models,
-        ...(config.kie.baseUrl ? { baseUrl: config.kie.baseUrl } : {}),
-      }),
-    ],
+    ...openProviders(config.providers, { log }),
     corsOrigins: config.corsOrigins,
     lock: await openLock(config, log),
     log,

@@ -2,11 +2,11 @@ import { type Dispatcher, Pool } from 'undici'
 import { onAbort } from './on-abort.ts'
 
 export interface HttpRequest {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** With the query, such as `/v1/things?id=7`. */
   path: string
   headers: Record<string, string>
-  body?: string
+  body?: string | Uint8Array
   /** The whole call: waiting for a connection, sending, and reading the reply. */
   timeoutMs: number
   signal?: AbortSignal

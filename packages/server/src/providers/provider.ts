@@ -71,6 +71,8 @@ export interface WebhookCall {
   /** The raw bytes: signatures are over these, not over what parsing makes of them. */
   body: Uint8Array
   receivedAtMs: number
+  /** The address that was called, as far as the vendor repeats what it was given: an adapter may have added to its query. */
+  url?: string
 }
 
 /** What a webhook told. It is never believed beyond this: a poll made now finds out the rest. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { defineTaskType } from './define-task-type.ts'
 
 /** A kind of generation that users may ask for. */
 export interface TaskType {
@@ -37,19 +38,19 @@ const model = z.string().min(1).max(100).optional()
 const aspectRatio = z.enum(['1:1', '16:9', '9:16', '4:3', '3:4']).optional()
 
 /** `image` and `video`, each with a prompt. Anything else in `params` is handed to the provider as it is. */
-export const defaultTaskTypes: TaskTypes = {
-  image: {
+export const defaultTaskTypes = {
+  image: defineTaskType({
     provider: 'kie',
     params: z.looseObject({ prompt, model, aspect_ratio: aspectRatio }),
     deadlineMs: 10 * MINUTE,
     expectedMs: 10_000,
     watchedPollMs: 2_000,
-  },
-  video: {
+  }),
+  video: defineTaskType({
     provider: 'kie',
     params: z.looseObject({ prompt, model, aspect_ratio: aspectRatio }),
     deadlineMs: 30 * MINUTE,
     expectedMs: 30_000,
     watchedPollMs: 5_000,
-  },
+  }),
 }

@@ -1,6 +1,10 @@
+import type { Logger } from 'pino'
 import type { Dispatcher } from 'undici'
 import { createHttpCall, openPool } from '../http-call.ts'
 import type { CreateOutcome, Provider, ProviderLimits, QueryOutcome } from '../provider.ts'
+import { createUnknownStatusLog } from '../unknown-status.ts'
+import { USER_AGENT } from '../user-agent.ts'
+import { readCallback } from './read-callback.ts'
 import { readCreateReply } from './read-create-reply.ts'
 import { readQueryReply } from './read-query-reply.ts'
 
@@ -10,10 +14,13 @@ export interface KieOptions {
   baseUrl?: string
   /** Task type → KIE model, such as `{ image: 'google/nano-banana' }`. `params.model` takes precedence. */
   models: Record<string, string>
+  /** Set in KIE's settings, it proves which task a callback is about. @default the secret in the address does */
+  webhookHmacKey?: string
   limits?: Partial<ProviderLimits>
   /** Stands in for the connections to `baseUrl`. Whoever passes it closes it. */
   pool?: Dispatcher
   now?: () => number
+  log?: Pick<Logger, 'warn'>
 }
 
 const LIMITS: ProviderLimits = {
@@ -57,6 +64,7 @@ export function createKie(options: KieOptions): Provider {
       }
   const sendCreate = createHttpCall({ dispatcher: pools.create })
   const sendQuery = createHttpCall({ dispatcher: pools.query })
+  const onUnknownState = createUnknownStatusLog('kie', options.log)
   let closing: Promise<unknown> | undefined
 
   const headers = {
@@ -64,7 +72,7 @@ export function createKie(options: KieOptions): Provider {
     'content-type': 'application/json',
     accept: 'application/json',
     // Requests without one are turned away with 403 before they reach the API.
-    'user-agent': 'Mozilla/5.0 (compatible; holdfast)',
+    'user-agent': `Mozilla/5.0 (compatible; ${USER_AGENT})`,
   }
 
   /** Vendors like to echo the key they refuse. */
@@ -77,7 +85,7 @@ export function createKie(options: KieOptions): Provider {
     name: 'kie',
     limits,
 
-    async create({ type, params }, signal) {
+    async create({ type, params, callbackUrl }, signal) {
       const { model: chosen, ...input } = params
       const model = typeof chosen === 'string' && chosen !== '' ? chosen : models[type]
       if (!model) {
@@ -92,7 +100,7 @@ export function createKie(options: KieOptions): Provider {
         method: 'POST',
         path: `${prefix}/api/v1/jobs/createTask`,
         headers,
-        body: JSON.stringify({ model, input }),
+        body: JSON.stringify({ model, input, ...(callbackUrl ? { callBackUrl: callbackUrl } : {}) }),
         timeoutMs: limits.callTimeoutMs,
         signal,
       })
@@ -112,8 +120,10 @@ export function createKie(options: KieOptions): Provider {
         signal,
       })
       if (reply.kind !== 'reply') return { kind: 'inconclusive', reason: reply.reason, retryAfterMs: null }
-      return withoutKey(readQueryReply(reply, externalId, now()))
+      return withoutKey(readQueryReply(reply, externalId, now(), onUnknownState))
     },
+
+    readWebhook: async (call) => readCallback(call, options.webhookHmacKey),
 
     async close() {
       if (options.pool) return

@@ -1,9 +1,11 @@
 import type { HttpReply } from '../http-call.ts'
+import { isContentRefusal } from '../is-content-refusal.ts'
+import { isExternalId } from '../is-external-id.ts'
+import { CONTENT_REFUSED, CREDIT_SPENT, KEY_REFUSED, refusedText, unavailableText } from '../messages.ts'
 import type { CreateOutcome } from '../provider.ts'
+import { asRecord } from '../read-json.ts'
 import { parseRetryAfter } from '../retry-after.ts'
-import { isContentRefusal } from './is-content-refusal.ts'
-import { CONTENT_REFUSED, CREDIT_SPENT, KEY_REFUSED, refusedText, unavailableText } from './messages.ts'
-import { asRecord, readEnvelope } from './read-envelope.ts'
+import { readEnvelope } from './read-envelope.ts'
 
 /** 20 creates per 10 s; what is over is rejected, not queued, and no `Retry-After` is documented. */
 const RATE_WINDOW_MS = 10_000
@@ -18,8 +20,7 @@ export function readCreateReply(reply: Omit<HttpReply, 'kind'>, now: number): Cr
   }
   if (answer.kind === 'ok') {
     const id = asRecord(answer.data)?.taskId
-    // Ids are opaque, but one that no column or query string can carry is as good as none.
-    if (typeof id === 'string' && /^[\x21-\x7e]{1,200}$/.test(id)) return { kind: 'accepted', externalId: id }
+    if (isExternalId(id)) return { kind: 'accepted', externalId: id }
     return { kind: 'unknown', reason: 'accepted, but the reply names no task' }
   }
 

@@ -1,4 +1,5 @@
 import type { HttpReply } from '../http-call.ts'
+import { asRecord, parseJson, tidyText } from '../read-json.ts'
 
 /**
  * A reply of KIE, in whichever of its two error styles: a real HTTP status, or HTTP 200 with a `code` that is not
@@ -29,31 +30,6 @@ export function readEnvelope({ status, body }: Pick<HttpReply, 'status' | 'body'
   }
   if (status >= 400) return { kind: 'error', code: status, message: '', data: undefined, saidBy: 'proxy' }
   return { kind: 'unreadable', status }
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // Proxies answer in HTML and sockets break in the middle; the caller judges what is missing.
-    return undefined
-  }
-}
-
-export function asRecord(value: unknown): Record<string, unknown> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null
-}
-
-/** Vendor text is shown to users and logged: one line, no control characters, not too long. */
-export function tidyText(value: unknown): string {
-  if (typeof value !== 'string') return ''
-  const line = value
-    .slice(0, 1_000)
-    .replace(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ')
-    .trim()
-  return line.length > 200 ? `${line.slice(0, 199).trimEnd()}…` : line
 }
 
 function readCode(value: unknown): number | null {

@@ -9,9 +9,10 @@ export function readQueryReply(
   reply: Omit<HttpReply, 'kind'>,
   externalId: string,
   now: number,
+  onUnknownState: (state: string) => void = () => undefined,
 ): QueryOutcome {
   const answer = readEnvelope(reply)
-  if (answer.kind === 'ok') return readRecord(answer.data, externalId, now)
+  if (answer.kind === 'ok') return readRecord(answer.data, externalId, now, onUnknownState)
 
   const retryAfterMs = parseRetryAfter(reply.headers['retry-after'], now)
   if (answer.kind === 'unreadable') {

@@ -1,8 +1,8 @@
+import { contentTypeOfUrl } from '../content-type-of-url.ts'
+import { isContentRefusal } from '../is-content-refusal.ts'
+import { CONTENT_REFUSED, failedText } from '../messages.ts'
 import type { QueryOutcome } from '../provider.ts'
-import { contentTypeOfUrl } from './content-type-of-url.ts'
-import { isContentRefusal } from './is-content-refusal.ts'
-import { CONTENT_REFUSED, failedText } from './messages.ts'
-import { asRecord, tidyText } from './read-envelope.ts'
+import { asRecord, tidyText } from '../read-json.ts'
 import { readResultUrls } from './read-result-urls.ts'
 
 /**
@@ -21,8 +21,15 @@ const RESULT_GRACE_MS = 2 * 60 * 1000
 /** These say that the request itself is wrong, so that the same request would fail again. */
 const OUR_FAULT = new Set(['400', '413', '422', '451'])
 
+const RUNNING = new Set(['waiting', 'queuing', 'generating'])
+
 /** What `recordInfo`'s `data` says about the task we asked for. */
-export function readRecord(data: unknown, externalId: string, now: number): QueryOutcome {
+export function readRecord(
+  data: unknown,
+  externalId: string,
+  now: number,
+  onUnknownState: (state: string) => void = () => undefined,
+): QueryOutcome {
   const record = asRecord(data)
   if (!record || typeof record.state !== 'string') return nothing('the record has no state')
   // Another task's result must never be shown as this one's.
@@ -31,7 +38,8 @@ export function readRecord(data: unknown, externalId: string, now: number): Quer
   }
   if (record.state === 'success') return readSuccess(record, now)
   if (record.state === 'fail') return readFailure(record)
-  // Waiting, queuing, generating, and any state that KIE may add: not over yet.
+  // Any state that KIE may add is not over yet.
+  if (!RUNNING.has(record.state)) onUnknownState(record.state)
   return { kind: 'running', progress: readProgress(record.progress) }
 }
 

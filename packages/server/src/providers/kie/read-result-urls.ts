@@ -1,4 +1,5 @@
-import { asRecord, parseJson } from './read-envelope.ts'
+import { isWebUrl } from '../is-web-url.ts'
+import { asRecord, parseJson } from '../read-json.ts'
 
 /**
  * The URLs in `resultJson`: documented as JSON inside a string, also met as a parsed object, and `""` or null when
@@ -8,10 +9,4 @@ export function readResultUrls(resultJson: unknown): string[] {
   const result = asRecord(typeof resultJson === 'string' ? parseJson(resultJson) : resultJson)
   const urls = result?.resultUrls
   return (Array.isArray(urls) ? urls : [urls]).filter(isWebUrl)
-}
-
-function isWebUrl(value: unknown): value is string {
-  if (typeof value !== 'string') return false
-  const url = URL.parse(value)
-  return url !== null && (url.protocol === 'https:' || url.protocol === 'http:')
 }

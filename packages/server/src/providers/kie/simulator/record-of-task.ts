@@ -1,4 +1,5 @@
-import { creditsFor, endOf, phaseAt, progressAt, type SimulatedTask } from './simulated-task.ts'
+import { endOf, type SimulatedTask, stateAt } from '../../simulation/simulated-task.ts'
+import { creditsFor, phaseAt, wordAt } from './simulated-task.ts'
 
 export interface RecordOptions {
   now: number
@@ -18,18 +19,23 @@ export function recordOfTask(task: SimulatedTask, { now, urls, progressForAll }:
   return {
     taskId: task.taskId,
     model: task.model,
-    state: phase === 'generating' && 'unknown-state' in behaviours ? 'post_processing' : phase,
-    param: task.param,
+    state: wordAt(task, now),
+    param: task.request,
     resultJson: phase === 'success' ? resultJsonOf(task, urls) : '',
     failCode: failed ? ('nsfw' in behaviours ? '422' : '500') : '',
     failMsg: failed ? failMsgOf(task) : '',
     costTime: phase === 'success' && end !== null ? Math.round(end - task.createdAt) : null,
-    createTime: Math.floor(task.createdAt),
-    updateTime: Math.floor(ended ? end : now),
-    completeTime: ended ? Math.floor(end) : null,
+    createTime: timeOf(task, task.createdAt),
+    updateTime: timeOf(task, ended ? end : now),
+    completeTime: ended ? timeOf(task, end) : null,
     creditsConsumed: failed ? 0 : creditsFor(task),
-    ...(hasProgress ? { progress: progressAt(task, now) } : {}),
+    ...(hasProgress ? { progress: stateAt(task, now).progress } : {}),
   }
+}
+
+function timeOf({ behaviours }: SimulatedTask, at: number): number | string {
+  const ms = Math.floor(at)
+  return 'text-times' in behaviours ? new Date(ms).toISOString().slice(0, 19).replace('T', ' ') : ms
 }
 
 function failMsgOf({ behaviours }: SimulatedTask): string {

@@ -3,8 +3,8 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { signKieCallback } from '../../webhook-signatures/kie-hmac.ts'
 import { BEHAVIOURS, readBehaviours, withoutBehaviours } from './behaviours.ts'
-import { signCallback } from './sign-callback.ts'
 import { type KieSimulatorOptions, startKieSimulator } from './start-kie-simulator.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -212,9 +212,10 @@ test('the log names what was asked, and the task where there is one', async () =
   const { clock, simulator, create, record } = await start()
   const id = await create('a cat')
   await record(id)
+  const shared = { taskId: id, userAgent: 'node', at: clock.now }
   expect(simulator.log).toEqual([
-    { method: 'POST', path: '/api/v1/jobs/createTask', taskId: id, at: clock.now },
-    { method: 'GET', path: '/api/v1/jobs/recordInfo', taskId: id, at: clock.now },
+    { ...shared, method: 'POST', path: '/api/v1/jobs/createTask', search: '' },
+    { ...shared, method: 'GET', path: '/api/v1/jobs/recordInfo', search: `?taskId=${id}` },
   ])
 })
 
@@ -415,7 +416,7 @@ test('a callback comes at the end, signed, with the record', async () => {
   })
   expect(JSON.parse(String(body.data?.param))).toMatchObject({ callBackUrl: url })
   expect(headers['x-webhook-signature']).toBe(
-    signCallback('kie-test-key', id, Number(headers['x-webhook-timestamp'])),
+    signKieCallback('kie-test-key', id, Number(headers['x-webhook-timestamp'])),
   )
 })
 
@@ -447,7 +448,7 @@ test('a callback is tried three times, then never again', async () => {
 })
 
 test('the signature is the vendor’s', () => {
-  expect(signCallback('kie-test-key', 'task_abc', 1_700_000_000)).toBe(
+  expect(signKieCallback('kie-test-key', 'task_abc', 1_700_000_000)).toBe(
     'YsuKGGIkIIm8zq8q8AJ7tPNSJVNYbimLqYKl7AMwqUI=',
   )
 })
@@ -459,4 +460,31 @@ test('closing answers hanging requests with an end, and can be done twice', asyn
   const closed = Promise.all([simulator.close(), simulator.close()])
   await expect(hanging).rejects.toThrow('fetch failed')
   await closed
+})
+
+test('files fail as the prompt says', async () => {
+  const { clock, create, urlsOf } = await start()
+  const id = await create('a cat [media-403:1]')
+  clock.now += 60_000
+  const [url = ''] = await urlsOf(id)
+  expect((await fetch(url)).status).toBe(403)
+  expect((await fetch(url)).status).toBe(200)
+})
+
+test('it can be scripted and asked over HTTP', async () => {
+  const { clock, simulator, call, create, record } = await start()
+  const post = (path: string, body: unknown) =>
+    fetch(`${simulator.url}/simulator/${path}`, { method: 'POST', body: JSON.stringify(body) })
+  const steps = [{ phase: 'working', says: 'polishing', forMs: 1_000 }]
+  expect((await post('script', { steps, ending: 'failed' })).status).toBe(200)
+  const id = await create('a cat')
+  expect(await record(id)).toMatchObject({ state: 'polishing' })
+  clock.now += 1_000
+  expect(await record(id)).toMatchObject({ state: 'fail' })
+  expect((await post('script', { words: ['stuck'] })).status).toBe(200)
+  const stuck = await create('a cat')
+  expect((await post('finish', { taskId: stuck })).status).toBe(200)
+  expect(await record(stuck)).toMatchObject({ state: 'success' })
+  const asked = await call('GET', '/simulator/requests')
+  expect(asked).toMatchObject({ creates: 2, requests: { length: 5 } })
 })

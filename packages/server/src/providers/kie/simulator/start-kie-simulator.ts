@@ -1,14 +1,25 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { asRecord, parseJson } from '../read-envelope.ts'
-import { type Behaviour, type Behaviours, readBehaviours } from './behaviours.ts'
+import { asRecord, parseJson } from '../../read-json.ts'
+import { createAdmin } from '../../simulation/admin.ts'
+import { createCreateFaults, pollFault, replyFault } from '../../simulation/faults.ts'
+import { createRateWindow, type RateLimit } from '../../simulation/rate-window.ts'
+import { brokenOff, readBody, sendAnswer } from '../../simulation/reply.ts'
+import { createResultFiles } from '../../simulation/result-files.ts'
+import { sendMedia } from '../../simulation/send-media.ts'
+import {
+  endEarly,
+  endOf,
+  joinScripts,
+  type Script,
+  type SimulatedTask,
+} from '../../simulation/simulated-task.ts'
+import type { Simulator, SimulatorRequest } from '../../simulation/simulator.ts'
+import { openTaskStore } from '../../simulation/task-store.ts'
+import { readBehaviours, withoutBehaviours } from './behaviours.ts'
 import { createCallbacks } from './callbacks.ts'
-import { createRateWindow, type RateLimit } from './rate-window.ts'
 import { recordOfTask } from './record-of-task.ts'
-import { createResultFiles } from './result-files.ts'
-import { sendFile } from './send-file.ts'
-import { creditsFor, endOf, phaseAt, planTask, type SimulatedTask } from './simulated-task.ts'
-import { openTaskStore } from './task-store.ts'
+import { creditsFor, phaseAt, planTask } from './simulated-task.ts'
 
 export interface KieSimulatorOptions {
   /** @default 0, any free one */
@@ -40,43 +51,25 @@ export interface KieSimulatorOptions {
   log?: (line: string) => void
 }
 
-export interface SimulatorRequest {
-  method: string
-  path: string
-  taskId?: string
-  at: number
-}
-
-export interface KieSimulator {
-  url: string
-  port: number
+export interface KieSimulator extends Simulator {
   /** The requests received, oldest first; the last 10,000. */
   log: readonly SimulatorRequest[]
-  /** How many tasks were accepted, over restarts if there is a state file. */
-  creates(): number
-  /** Makes the next create behave as if its prompt had these words in brackets. Calls queue up. */
-  script(...behaviours: Behaviour[]): void
-  /** Ends a task now. */
-  finish(taskId: string): void
-  close(): Promise<void>
 }
 
 const LOGGED = 10_000
 const LINK_TTL_MS = 20 * 60 * 1000
 const FIRST_CREDITS = 100_000
-const MAX_BODY = 1_000_000
-const HTML = '<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>'
 
 /** KIE's jobs API on a port of its own, with results that can be fetched. */
 export async function startKieSimulator(options: KieSimulatorOptions = {}): Promise<KieSimulator> {
   const { host = '127.0.0.1', errorStyle = 'http', speed = 1, fileTtlMs = LINK_TTL_MS } = options
   const { now = Date.now, random = Math.random, log: logLine = () => undefined } = options
-  const store = await openTaskStore(options.stateFile, now, logLine)
+  const store = await openTaskStore<SimulatedTask>(options.stateFile, now, logLine)
   const mayCreate = createRateWindow(options.rateLimit ?? { count: 20, windowMs: 10_000 }, now)
   const files = createResultFiles()
   const requests: SimulatorRequest[] = []
-  const scripted: Behaviours[] = []
-  const busyUntil = new Map<string, number>()
+  const scripts: Script[] = []
+  const createFault = createCreateFaults(now)
   let url = ''
 
   const remainedCredits = () => {
@@ -89,7 +82,7 @@ export async function startKieSimulator(options: KieSimulatorOptions = {}): Prom
     `${publicUrl()}/files/${taskId}/${name}?expires=${Math.floor(expires)}`
   const recordOf = (task: SimulatedTask) => {
     const expires = (endOf(task) ?? now()) + fileTtlMs
-    const name = (index: number) => `${index}.${files.extensionOf(task)}`
+    const name = (index: number) => `${index}.${extensionOf(task)}`
     const urls = Array.from({ length: task.outputs }, (_, index) =>
       fileUrl(task.taskId, name(index), expires),
     )
@@ -106,23 +99,17 @@ export async function startKieSimulator(options: KieSimulatorOptions = {}): Prom
     log: logLine,
   })
 
-  const reply = (
-    response: ServerResponse,
-    code: number,
-    msg: string,
-    data: unknown = null,
-    headers: Record<string, string> = {},
-  ) => {
-    const status = errorStyle === 'http' ? code : 200
-    response.writeHead(status, { 'content-type': 'application/json', ...headers })
-    response.end(JSON.stringify({ code, msg, data }))
-  }
-  const replyHtml = (response: ServerResponse) =>
-    response.writeHead(502, { 'content-type': 'text/html' }).end(HTML)
+  const envelope = (code: number, msg: string, data: unknown = null) => ({
+    status: errorStyle === 'http' ? code : 200,
+    json: { code, msg, data },
+  })
+  const reply = (response: ServerResponse, code: number, msg: string, data?: unknown) =>
+    sendAnswer(response, envelope(code, msg, data))
 
   async function create(request: IncomingMessage, response: ServerResponse, entry: SimulatorRequest) {
-    const param = await readBody(request)
-    if (param === null) return reply(response, 413, 'The request body is too large')
+    const bytes = await readBody(request)
+    if (bytes === null) return reply(response, 413, 'The request body is too large')
+    const param = bytes.toString('utf8')
     const body = asRecord(parseJson(param))
     if (!body) return reply(response, 400, 'The request body is not valid JSON')
     // Observed: a missing model is a server error, not a validation error.
@@ -132,19 +119,10 @@ export async function startKieSimulator(options: KieSimulatorOptions = {}): Prom
     if (!input || typeof prompt !== 'string' || prompt.trim() === '') {
       return reply(response, 422, 'prompt is required')
     }
-    const behaviours = { ...readBehaviours(prompt), ...scripted.shift() }
-
-    if ('dropped' in behaviours) return request.socket.destroy()
-    if ('refuse' in behaviours)
-      return reply(response, 422, 'The input parameters are not supported by this model')
-    if (behaviours.code != null) return reply(response, behaviours.code, 'The request was refused')
-    const busy = (['busy', 'busy-seconds', 'busy-date'] as const).find((name) => name in behaviours)
-    if (busy) {
-      const left = busyUntil.get(param) ?? behaviours[busy] ?? 1
-      busyUntil.set(param, left - 1)
-      if (left > 0) return reply(response, 429, 'Too many requests', null, retryAfter(busy, now()))
-      busyUntil.delete(param)
-    }
+    const script = scripts.shift()
+    const behaviours = readBehaviours(prompt + (script?.words ?? []).map((word) => `[${word}]`).join(''))
+    const fault = createFault(behaviours, param, envelope)
+    if (fault) return sendAnswer(response, fault)
     if (!mayCreate()) return reply(response, 429, 'Your call frequency is too high. Please try again later.')
 
     const count = Number(input.num_images ?? input.n ?? 1)
@@ -152,10 +130,11 @@ export async function startKieSimulator(options: KieSimulatorOptions = {}): Prom
       model: body.model,
       prompt,
       aspectRatio: String(input.aspect_ratio ?? input.image_size ?? ''),
-      param,
-      callBackUrl: typeof body.callBackUrl === 'string' ? body.callBackUrl : null,
+      request: param,
+      callbackUrl: typeof body.callBackUrl === 'string' ? body.callBackUrl : null,
       behaviours,
-      count: Number.isInteger(count) ? count : 1,
+      script,
+      outputs: count,
       createdAt: now(),
       speed,
       random,
@@ -165,36 +144,28 @@ export async function startKieSimulator(options: KieSimulatorOptions = {}): Prom
     entry.taskId = task.taskId
     callbacks.watch(task)
 
-    if ('lost' in behaviours) return request.socket.destroy()
-    if ('hang' in behaviours) return
-    if ('html-create' in behaviours) return replyHtml(response)
-    if ('garbage-create' in behaviours) return response.writeHead(200).end('{"code":200,"msg":"succ')
-    reply(response, 200, 'success', { taskId: task.taskId })
+    if ('hook-early' in behaviours) await callbacks.send(task, { name: 'end', at: now(), isRetried: false })
+    const accepted = () => envelope(200, 'success', { taskId: task.taskId })
+    return sendAnswer(response, replyFault(behaviours, accepted, brokenOff))
   }
 
   function query(response: ServerResponse, taskId: string | null) {
     if (!taskId) return reply(response, 400, 'taskId is required')
     const task = store.get(taskId)
     if (!task) return reply(response, 422, 'recordInfo is null')
-    const poll = ++task.polls
-    const { behaviours } = task
-    const isNow = (name: Behaviour) => name in behaviours && poll <= (behaviours[name] ?? 3)
-    if (isNow('cut')) return response.socket?.destroy()
-    if (isNow('hang-polls')) return
-    if (isNow('hidden')) return reply(response, 422, 'recordInfo is null')
-    if (isNow('500')) return reply(response, 500, 'Server exception')
-    if (isNow('429')) return reply(response, 429, 'Too many requests', null, { 'retry-after': '1' })
-    if (isNow('html')) return replyHtml(response)
-    if (isNow('garbage')) return response.writeHead(200).end('{"code":200,"data":{"state":"succ')
+    task.polls++
+    const fault = pollFault(task, now(), envelope)
+    if (fault === 'hidden') return reply(response, 422, 'recordInfo is null')
+    if (fault) return sendAnswer(response, fault)
     const end = endOf(task)
-    if ('vanish' in behaviours && end !== null && now() > (task.createdAt + end) / 2) {
+    if ('vanish' in task.behaviours && end !== null && now() > (task.createdAt + end) / 2) {
       return reply(response, 422, 'recordInfo is null')
     }
     reply(response, 200, 'success', recordOf(task))
   }
 
   async function freshLink(request: IncomingMessage, response: ServerResponse) {
-    const asked = asRecord(parseJson((await readBody(request)) ?? ''))?.url
+    const asked = asRecord(parseJson(String(await readBody(request))))?.url
     const link = typeof asked === 'string' ? URL.parse(asked) : null
     const [, taskId, name] = /^\/files\/([^/]+)\/([^/]+)$/.exec(link?.pathname ?? '') ?? []
     if (!taskId || !name || link?.origin !== URL.parse(publicUrl())?.origin) {
@@ -210,19 +181,14 @@ export async function startKieSimulator(options: KieSimulatorOptions = {}): Prom
     const isThere =
       task &&
       Number(index) < task.outputs &&
-      files.extensionOf(task) === extension &&
+      extensionOf(task) === extension &&
       phaseAt(task, now()) === 'success'
-    if (!isThere) return response.writeHead(404).end()
+    if (!isThere) return sendAnswer(response, { status: 404 })
     const leftMs = Number(at.searchParams.get('expires') ?? 0) - now()
-    if (!(leftMs > 0)) {
-      return response.writeHead(403, { 'content-type': 'text/plain' }).end('This link has expired')
-    }
-    const { bytes, contentType } = await files.read(task, Number(index))
-    sendFile(request, response, bytes, {
-      'content-type': contentType,
-      'cache-control': `private, max-age=${Math.floor(leftMs / 1000)}`,
-      'access-control-allow-origin': '*',
-    })
+    const fetches = (task.fetches[Number(index)] ?? 0) + 1
+    task.fetches[Number(index)] = fetches
+    const read = () => files.read({ ...task, prompt: withoutBehaviours(task.prompt) }, Number(index))
+    await sendMedia(request, response, { behaviours: task.behaviours, fetches, leftMs, read })
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse) {
@@ -231,8 +197,19 @@ export async function startKieSimulator(options: KieSimulatorOptions = {}): Prom
     if (at.pathname.startsWith('/files/') && (method === 'GET' || method === 'HEAD')) {
       return serveFile(request, response, at)
     }
+    if (at.pathname.startsWith('/simulator/')) {
+      const json = asRecord(parseJson(String(await readBody(request))))
+      return sendAnswer(response, admin({ method, url: at, json }))
+    }
     const taskId = at.searchParams.get('taskId')
-    const entry: SimulatorRequest = { method, path: at.pathname, at: now(), ...(taskId ? { taskId } : {}) }
+    const entry: SimulatorRequest = {
+      method,
+      path: at.pathname,
+      search: at.search,
+      userAgent: request.headers['user-agent'] ?? '',
+      at: now(),
+      ...(taskId ? { taskId } : {}),
+    }
     requests.push(entry)
     if (requests.length > LOGGED) requests.shift()
 
@@ -284,43 +261,29 @@ export async function startKieSimulator(options: KieSimulatorOptions = {}): Prom
     await store.flush()
   }
 
-  return {
+  const simulator: KieSimulator = {
     url,
     port,
     log: requests,
+    requests: () => requests,
     creates: store.creates,
-    script(...behaviours) {
-      scripted.push(Object.fromEntries(behaviours.map((name) => [name, null])))
-    },
-    finish(taskId) {
+    script: (...parts) => scripts.push(joinScripts(parts)),
+    finish(taskId, ending) {
       const task = store.get(taskId)
       if (!task) throw new Error(`The simulator has no task ${taskId}`)
-      const age = now() - task.createdAt
-      Object.assign(task, { waitMs: 0, queueMs: 0, workMs: age })
+      endEarly(task, now(), ending)
       callbacks.watch(task)
     },
+    sendWebhooks: () => callbacks.flush(store.all()),
     close() {
       closing ??= close()
       return closing
     },
   }
+  const admin = createAdmin(simulator)
+  return simulator
 }
 
-function retryAfter(kind: 'busy' | 'busy-seconds' | 'busy-date', now: number): Record<string, string> {
-  if (kind === 'busy') return {}
-  // A date has whole seconds only; rounded up, so that it is never in the past.
-  const date = new Date(Math.ceil(now / 1000 + 1) * 1000).toUTCString()
-  return { 'retry-after': kind === 'busy-date' ? date : '1' }
-}
-
-/** Null if it is too large. */
-async function readBody(request: IncomingMessage): Promise<string | null> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > MAX_BODY) return null
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+function extensionOf(task: SimulatedTask): string {
+  return task.makesVideo ? 'mp4' : 'png'
 }

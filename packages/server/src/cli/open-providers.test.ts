@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest'
+import { createMemoryLog } from '../../test/memory-log.ts'
+import { createScriptedProvider } from '../../test/scripted-provider.ts'
+import { readProviderSettings } from '../provider-settings.ts'
+import { hasProvider, openProviders } from './open-providers.ts'
+
+const KEYS = {
+  KIE_API_KEY: 'k',
+  REPLICATE_API_TOKEN: 'k',
+  FAL_KEY: 'k',
+  RUNWAYML_API_SECRET: 'k',
+  LUMA_AGENTS_API_KEY: 'k',
+  LUMAAI_API_KEY: 'k',
+  OPENAI_VIDEOS_API_KEY: 'k',
+}
+const gateway = { OPENAI_VIDEOS_BASE_URL: 'https://gateway.example.com/v1' }
+
+/** Who does what with this environment. */
+async function opened(env: Record<string, string>, simulated = false) {
+  const { log, lines } = createMemoryLog()
+  const settings = readProviderSettings({ ...gateway, ...env })
+  const { providers, types } = openProviders(settings, {
+    log,
+    ...(simulated ? { simulated: createScriptedProvider({ name: 'kie' }) } : {}),
+  })
+  await Promise.all(providers.map((provider) => provider.close()))
+  return {
+    names: providers.map(({ name }) => name),
+    image: types.image?.provider,
+    video: types.video?.provider,
+    lines,
+  }
+}
+
+test.each([
+  [{ KIE_API_KEY: 'k' }, 'kie'],
+  [{ REPLICATE_API_TOKEN: 'k' }, 'replicate'],
+  [{ FAL_KEY: 'k' }, 'fal'],
+  [{ RUNWAYML_API_SECRET: 'k' }, 'runway'],
+  [{ LUMA_AGENTS_API_KEY: 'k' }, 'luma-agents'],
+  [{ LUMAAI_API_KEY: 'k' }, 'luma-dream-machine'],
+])('with %j alone, %s does everything', async (env, name) => {
+  expect(await opened(env)).toMatchObject({ names: [name], image: name, video: name })
+})
+
+test('a gateway for videos makes videos only, and it is said that images are not offered', async () => {
+  const { image, video, lines } = await opened({ OPENAI_VIDEOS_API_KEY: 'k' })
+  expect({ image, video }).toEqual({ image: undefined, video: 'openai-videos' })
+  expect(lines.join()).toContain('no provider with a key makes images')
+})
+
+test('with several keys KIE does it unless another is named, and all of them are there', async () => {
+  expect(await opened(KEYS)).toMatchObject({
+    names: Object.keys(readProviderSettings({}).vendors),
+    image: 'kie',
+  })
+  expect(await opened({ ...KEYS, IMAGE_PROVIDER: 'fal', VIDEO_PROVIDER: 'openai-videos' })).toMatchObject({
+    image: 'fal',
+    video: 'openai-videos',
+  })
+})
+
+test('several keys without KIE need a word on who does it', async () => {
+  const env = { FAL_KEY: 'k', RUNWAYML_API_SECRET: 'k' }
+  await expect(opened(env)).rejects.toThrow(
+    /fal, runway could all make images. Say which one does: IMAGE_PROVIDER=fal/,
+  )
+  await expect(opened({ ...env, IMAGE_PROVIDER: 'fal' })).rejects.toThrow(/could all make videos/)
+  expect(await opened({ ...env, IMAGE_PROVIDER: 'fal', VIDEO_PROVIDER: 'runway' })).toMatchObject({
+    image: 'fal',
+    video: 'runway',
+  })
+})
+
+test('who is named must have a key', async () => {
+  await expect(opened({ KIE_API_KEY: 'k', IMAGE_PROVIDER: 'runway' })).rejects.toThrow(
+    'IMAGE_PROVIDER is "runway", which has no key. Set RUNWAYML_API_SECRET, or choose another.',
+  )
+})
+
+test('the simulator makes what nobody with a key does, and gives way to a real key', async () => {
+  expect(await opened({}, true)).toMatchObject({ names: ['kie'], image: 'kie', video: 'kie' })
+  expect(await opened({ OPENAI_VIDEOS_API_KEY: 'k' }, true)).toMatchObject({
+    names: ['kie', 'openai-videos'],
+    image: 'kie',
+    video: 'openai-videos',
+  })
+  expect(await opened({ RUNWAYML_API_SECRET: 'k', IMAGE_PROVIDER: 'kie' }, true)).toMatchObject({
+    image: 'kie',
+    video: 'runway',
+  })
+})
+
+test('without any key there is no provider', () => {
+  expect(hasProvider(readProviderSettings({}))).toBe(false)
+  expect(hasProvider(readProviderSettings({ LUMAAI_API_KEY: 'k' }))).toBe(true)
+})

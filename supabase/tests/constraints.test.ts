@@ -29,8 +29,14 @@ const completed = (set: string) => `update holdfast.tasks set ${set} where id = 
 const BUDGET = `insert into holdfast.budgets (provider, operation, per_second, burst, max_in_flight, tokens)`
 const SHARE = `insert into holdfast.budget_shares (provider, operation, replica, in_flight, expires_at)`
 
+const REMOVED = `insert into holdfast.removed_tasks_by_day (day, type, provider, lane, status, tasks, started, run_ms)`
+
 const VIOLATIONS: Record<string, string[]> = {
   timeout_is_positive: [`update holdfast.tasks set timeout_ms = 0`],
+  files_are_kept_for_a_while: [`update holdfast.tasks set keep_ms = 0`],
+  removed_counts_are_not_negative: [
+    `${REMOVED} values ('2026-01-01', 'image', 'kie', 'free_default', 'completed', -1, 0, 0)`,
+  ],
   budget_operation_is_known: [`${BUDGET} values ('p', 'poll', 1, 1, 1, 1)`],
   budget_lets_something_through: [
     `${BUDGET} values ('p', 'query', 0, 1, 1, 1)`,
@@ -251,9 +257,17 @@ describe('what outlives what', () => {
   it('what is to be done for a task goes with it', () =>
     rolledBack(sql, async (tx) => {
       await tx`delete from holdfast.tasks where id = ${seeded.pendingTaskId}`
-      for (const table of ['work', 'provider_jobs', 'idempotency_keys'])
+      for (const table of ['work', 'provider_jobs'])
         expect(
           await tx`select from ${tx(`holdfast.${table}`)} where task_id = ${seeded.pendingTaskId}`,
         ).toHaveLength(0)
+    }))
+
+  it('a key that made a task stays used when the task is gone', () =>
+    rolledBack(sql, async (tx) => {
+      await tx`delete from holdfast.tasks where id = ${seeded.pendingTaskId}`
+      expect(
+        await tx`select from holdfast.idempotency_keys where task_id = ${seeded.pendingTaskId}`,
+      ).not.toHaveLength(0)
     }))
 })

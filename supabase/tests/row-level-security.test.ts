@@ -73,7 +73,10 @@ function changes({ name, columns }: Relation): string[] {
   ]
 }
 
-/** In one round trip: there are hundreds. What writes an identity column is refused before rights are asked for. */
+/**
+ * In one round trip: there are hundreds. What writes an identity column, or a view that cannot be written to, is
+ * refused before rights are asked for.
+ */
 async function expectAllRefused(role: string, claims: string | null, statements: string[]) {
   const allowed = await as(role, claims, async (tx) => {
     await tx`select set_config('test.statements', ${JSON.stringify(statements)}, true)`
@@ -88,7 +91,8 @@ async function expectAllRefused(role: string, claims: string | null, statements:
             execute statement;
             allowed := allowed || to_jsonb(statement);
           exception
-            when insufficient_privilege or generated_always then null;
+            when insufficient_privilege or generated_always or object_not_in_prerequisite_state or wrong_object_type
+              or feature_not_supported then null;
             when others then allowed := allowed || to_jsonb(statement || ' -> ' || sqlerrm);
           end;
         end loop;

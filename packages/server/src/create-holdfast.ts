@@ -12,6 +12,7 @@ import type { Lock } from './locks/lock.ts'
 import { createNoLock } from './locks/no-lock.ts'
 import { createLog } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
+import type { ObjectStore } from './objects/object-store.ts'
 import type { Provider } from './providers/provider.ts'
 import { createApp } from './routes/app.ts'
 import {
@@ -20,6 +21,8 @@ import {
   type RouteTask,
   type StreamOptions,
 } from './routes/app-context.ts'
+import { defaultRetention, type Retention } from './sweeps/sweep-old-rows.ts'
+import { type KeepResults, keepByPlan } from './tasks/keep-results.ts'
 import { defaultTaskTypes, type TaskTypes } from './tasks/task-types.ts'
 
 const DEFAULT_TASKS_PER_MINUTE = 60
@@ -40,6 +43,12 @@ export interface HoldfastConfig {
   lock?: Lock
   /** Which lane a new task goes to. @default `free_default` for all */
   route?: RouteTask
+  /** Where result files are copied to. @default nowhere: users see the providers' own URLs, which soon die */
+  objects?: ObjectStore
+  /** How long result files are kept. @default 3 days, or 30 for a user with a plan other than `free` */
+  keepResults?: KeepResults
+  /** How long the rows of ended tasks are kept. @default 7 days, failed ones 30; never shorter than their files */
+  retention?: Partial<Retention>
   /** How many tasks a user may create in a minute. @default 60 */
   tasksPerMinute?: number
   /** Lets whoever sends it as a bearer token read `/metrics`; without one, only callers on loopback may. */
@@ -95,7 +104,17 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   const stopping = new AbortController()
   const metrics = createMetrics()
   const engine = createEngine(
-    { sql, bus, types, providers, log, metrics, lock: config.lock ?? createNoLock() },
+    {
+      sql,
+      bus,
+      types,
+      providers,
+      log,
+      metrics,
+      lock: config.lock ?? createNoLock(),
+      objects: config.objects,
+      retention: { ...defaultRetention, ...config.retention },
+    },
     { ...defaultEngineOptions, ...config.engine },
   )
   const app = createApp({
@@ -109,6 +128,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     metrics,
     metricsToken: config.metricsToken ?? null,
     route: config.route ?? (() => 'free_default'),
+    keepResults: config.keepResults ?? keepByPlan,
     tasksPerMinute: config.tasksPerMinute ?? DEFAULT_TASKS_PER_MINUTE,
     corsOrigins: config.corsOrigins ?? [],
     streams: { ...defaultStreamOptions, ...config.streams },

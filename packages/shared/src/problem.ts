@@ -15,6 +15,7 @@ export const PROBLEMS = {
   NOT_FOUND: { status: 404, title: 'Not found' },
   TASK_ALREADY_ENDED: { status: 409, title: 'The task has already ended' },
   TASK_NOT_RETRYABLE: { status: 409, title: 'Only a failed or cancelled task can be retried' },
+  TASK_REMOVED: { status: 410, title: 'The task is gone' },
   BODY_TOO_LARGE: { status: 413, title: 'The body is too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'The body must be application/json' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'The Idempotency-Key was used for another request' },

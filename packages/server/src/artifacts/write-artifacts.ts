@@ -11,8 +11,9 @@ export async function writeArtifacts(
 ): Promise<void> {
   if (outputs.length === 0) return
   await tx`
-    insert into holdfast.artifacts (task_id, message_id, user_id, ordinal, content_type, source_url, source_expires_at)
-    select ${task.id}, ${messageId}, ${task.userId}, o.ordinal - 1, o.content_type, o.url, now() + o.lifetime * interval '1 ms'
+    insert into holdfast.artifacts (task_id, message_id, user_id, ordinal, content_type, source_url, source_expires_at, expires_at)
+    select ${task.id}, ${messageId}, ${task.userId}, o.ordinal - 1, o.content_type, o.url, now() + o.lifetime * interval '1 ms',
+      now() + (select keep_ms from holdfast.tasks where id = ${task.id}) * interval '1 ms'
     from unnest(
       ${outputs.map((output) => output.url)}::text[],
       ${outputs.map((output) => output.contentType)}::text[],

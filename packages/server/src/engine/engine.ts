@@ -5,10 +5,12 @@ import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { ObjectStore } from '../objects/object-store.ts'
 import { createDurationLearner, type DurationLearner } from '../poller/learn-durations.ts'
 import { pollDelay } from '../poller/poll-delay.ts'
 import type { Provider } from '../providers/provider.ts'
 import { runSweeps } from '../sweeps/run-sweeps.ts'
+import type { Retention } from '../sweeps/sweep-old-rows.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 import { ensureBudgets } from './budgets.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
@@ -62,6 +64,9 @@ export interface EngineParts {
   log: Logger
   metrics: Metrics
   random?: () => number
+  /** Where result files are kept. @default nowhere: they stay at their providers */
+  objects?: ObjectStore | undefined
+  retention?: Retention
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Sql } from '../database/connect.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Provider } from '../providers/provider.ts'
+import type { KeepResults } from '../tasks/keep-results.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 
 /** What the routes need of the rest. */
@@ -21,6 +22,7 @@ export interface AppContext {
   metricsToken: string | null
   route: RouteTask
   tasksPerMinute: number
+  keepResults: KeepResults
   corsOrigins: readonly string[]
   streams: StreamOptions
   /** Aborted when the server stops. */
@@ -33,6 +35,8 @@ export type RouteTask = (task: {
   type: string
   params: Record<string, unknown>
   priority: Priority
+  /** What the token says in `app_metadata.plan`; null if it says nothing. */
+  plan: string | null
 }) => Lane | Promise<Lane>
 
 export interface StreamOptions {

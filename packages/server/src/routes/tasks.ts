@@ -9,10 +9,19 @@ import { retryTask } from '../tasks/retry-task.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody, readId, readIdempotencyKey, readQuery } from './read-input.ts'
 
-export function taskRoutes({ sql, bus, engine, types, providers, route, tasksPerMinute }: AppContext) {
+export function taskRoutes({
+  sql,
+  bus,
+  engine,
+  types,
+  providers,
+  route,
+  tasksPerMinute,
+  keepResults,
+}: AppContext) {
   return new Hono<AppEnv>()
     .post('/', async (c) => {
-      const { userId } = c.get('identity')
+      const { userId, plan = null } = c.get('identity')
       const idempotencyKey = readIdempotencyKey(c)
       const body = await readBody(c, createTaskBody)
       const lane = await route({
@@ -20,6 +29,7 @@ export function taskRoutes({ sql, bus, engine, types, providers, route, tasksPer
         type: body.type,
         params: body.params,
         priority: body.priority ?? 'normal',
+        plan,
       })
       const { task, created } = await createTask(sql, types, {
         userId,
@@ -28,6 +38,7 @@ export function taskRoutes({ sql, bus, engine, types, providers, route, tasksPer
         traceId: c.get('traceId'),
         lane,
         perMinute: tasksPerMinute,
+        keepMs: await keepResults({ userId, type: body.type, plan }),
       })
       if (created) {
         engine.wake()
@@ -57,13 +68,14 @@ export function taskRoutes({ sql, bus, engine, types, providers, route, tasksPer
       return c.json({ task })
     })
     .post('/:id/retry', async (c) => {
-      const { userId } = c.get('identity')
+      const { userId, plan = null } = c.get('identity')
       const { task, created } = await retryTask(sql, types, {
         userId,
         taskId: readId(c, 'task'),
         idempotencyKey: readIdempotencyKey(c),
         traceId: c.get('traceId'),
         perMinute: tasksPerMinute,
+        keepMs: (type) => keepResults({ userId, type, plan }),
       })
       if (created) {
         engine.wake()

@@ -20,6 +20,8 @@ export interface CreateTaskInput {
   lane?: Lane
   /** How many tasks the user may create in a minute. @default no limit */
   perMinute?: number
+  /** How long its files are kept once it has finished. @default 3 days */
+  keepMs?: number
 }
 
 /** A step of priority is worth this much waiting: an urgent task goes before a normal one that came 15 s earlier. */
@@ -58,10 +60,10 @@ export async function createTask(
     if (input.perMinute !== undefined) await requireRoomInMinute(tx, userId, input.perMinute)
     if (body.conversationId) await requireConversation(tx, userId, body.conversationId)
     const [row] = await tx<{ id: string }[]>`
-      insert into holdfast.tasks (user_id, type, provider, params, metadata, conversation_id, placeholder_id, retry_of, priority, lane, max_attempts, timeout_ms)
+      insert into holdfast.tasks (user_id, type, provider, params, metadata, conversation_id, placeholder_id, retry_of, priority, lane, max_attempts, timeout_ms, keep_ms)
       values (
         ${userId}, ${body.type}, ${type.provider}, ${tx.json(parsed.data as Json)}, ${tx.json(scrubSecrets(body.metadata ?? {}) as Json)},
-        ${body.conversationId ?? null}, ${body.placeholderId ?? null}, ${input.retryOf ?? null}, ${priority}, ${lane}, ${body.maxAttempts ?? 3}, ${body.timeoutMs ?? null}
+        ${body.conversationId ?? null}, ${body.placeholderId ?? null}, ${input.retryOf ?? null}, ${priority}, ${lane}, ${body.maxAttempts ?? 3}, ${body.timeoutMs ?? null}, ${input.keepMs ?? tx`default`}
       )
       returning id
     `
@@ -125,7 +127,14 @@ async function findByKey(
       'This Idempotency-Key was used with another body. Use a new key for a new request.',
     )
   }
-  return findTask(sql, userId, found.taskId)
+  const task = await findTask(sql, userId, found.taskId)
+  if (!task) {
+    throw new HoldfastError(
+      'TASK_REMOVED',
+      'This Idempotency-Key made a task that has been removed since, at the end of its keeping time. Use a new key for a new request.',
+    )
+  }
+  return task
 }
 
 /** False if somebody else has it. Waits for a transaction that is about to take the same key. */

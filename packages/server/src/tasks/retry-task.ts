@@ -10,9 +10,13 @@ import type { TaskTypes } from './task-types.ts'
 export async function retryTask(
   sql: Sql,
   types: TaskTypes,
-  input: Omit<CreateTaskInput, 'body' | 'retryOf' | 'lane'> & { taskId: string },
+  input: Omit<CreateTaskInput, 'body' | 'retryOf' | 'lane' | 'keepMs'> & {
+    taskId: string
+    /** By the plan that the user has now, which may not be the one of the first try. */
+    keepMs?: (type: string) => number | Promise<number>
+  },
 ): Promise<{ task: Task; created: boolean }> {
-  const { taskId, ...caller } = input
+  const { taskId, keepMs, ...caller } = input
   const earlier = await findTask(sql, input.userId, taskId)
   if (!earlier) throw new HoldfastError('NOT_FOUND', 'There is no such task.')
   if (earlier.status !== 'failed' && earlier.status !== 'cancelled') {
@@ -28,6 +32,7 @@ export async function retryTask(
     ...caller,
     retryOf: earlier.id,
     lane: earlier.lane,
+    ...(keepMs ? { keepMs: await keepMs(earlier.type) } : {}),
     body: {
       type: earlier.type,
       params: earlier.params as CreateTaskBody['params'],

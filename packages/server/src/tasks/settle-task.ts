@@ -83,6 +83,7 @@ export async function settleInTransaction(
       failure_message = ${failure?.message ?? null},
       failure_retryable = ${failure?.retryable ?? null},
       message_id = ${messageId},
+      expires_at = ${settlement.status === 'completed' ? tx`now() + keep_ms * interval '1 ms'` : null},
       poll_count = poll_count + ${polls},
       last_polled_at = ${polls > 0 ? tx`now()` : tx`last_polled_at`},
       -- This transaction may have begun before the one that started the task, and waited for it.

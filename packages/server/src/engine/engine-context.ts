@@ -24,6 +24,8 @@ export interface EngineContext {
   learn(type: string, finish: ObservedFinish): void
   /** How long until the first poll of a task that was just accepted. */
   firstPollMs(type: string, userId: string): number
+  /** Where a provider may call back about one task; undefined if we cannot be reached from outside. */
+  callbackUrl(task: { provider: string; taskId: string; secret: string }): string | undefined
   /** Aborted when the engine stops or the lock is lost: polls are given up and handed back, creates are seen through. */
   stopping: AbortSignal
   /** Aborted when a stop has waited long enough: what could not be written is let go. */

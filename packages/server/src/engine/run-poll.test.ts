@@ -58,6 +58,7 @@ function contextFor({ watched = false, stopping = new AbortController().signal }
     leaseMs: LEASE_MS,
     learn: (_, finish) => void learned.push(finish),
     firstPollMs: () => 0,
+    callbackUrl: () => undefined,
     stopping,
     givenUp: new AbortController().signal,
   }

@@ -50,5 +50,10 @@ export async function sweepOldRows({ sql, retention = defaultRetention }: SweepC
       select ctid from holdfast.idempotency_keys where expires_at <= now() order by expires_at limit ${MOST}
     ))
   `
-  return removed + keys.count
+  const deliveries = await sql`
+    delete from holdfast.webhook_deliveries where ctid = any(array(
+      select ctid from holdfast.webhook_deliveries where received_at <= now() - interval '7 days' order by received_at limit ${MOST}
+    ))
+  `
+  return removed + keys.count + deliveries.count
 }

@@ -7,6 +7,8 @@ export interface Identity {
   admin?: boolean
   /** What the user pays for, such as `pro`: lanes and keeping times may depend on it. @default null */
   plan?: string | null
+  /** The app's own backend, acting for this user by a service key. @default false */
+  isService?: boolean
 }
 
 /**

@@ -30,7 +30,8 @@ describe('tokens signed with a secret (S2)', () => {
   })
 
   it('name the plan of the user, as the issuer wrote it', async () => {
-    const planOf = async (claims: Record<string, unknown>) => (await authenticate(await signToken('ada', claims))).plan
+    const planOf = async (claims: Record<string, unknown>) =>
+      (await authenticate(await signToken('ada', claims))).plan
     expect(await planOf({ app_metadata: { plan: 'pro' } })).toBe('pro')
     for (const claims of [
       { plan: 'pro' },

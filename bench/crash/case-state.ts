@@ -15,7 +15,15 @@ export interface CaseState {
   keys: number
   messages: { id: string; taskId: string }[]
   unread: number
-  artifacts: { taskId: string; messageId: string | null }[]
+  artifacts: {
+    taskId: string
+    messageId: string | null
+    state: string
+    sourceUrl: string
+    objectKey: string | null
+    bytes: number | null
+    sha256: string | null
+  }[]
 }
 
 export async function readCaseState(sql: postgres.Sql): Promise<CaseState> {
@@ -34,7 +42,11 @@ export async function readCaseState(sql: postgres.Sql): Promise<CaseState> {
       'messages', (select coalesce(json_agg(json_build_object('id', id, 'taskId', task_id)), '[]') from holdfast.messages),
       'unread', (select coalesce(sum(unread_count), 0) from holdfast.conversations),
       'artifacts', (
-        select coalesce(json_agg(json_build_object('taskId', task_id, 'messageId', message_id)), '[]') from holdfast.artifacts
+        select coalesce(json_agg(json_build_object(
+          'taskId', task_id, 'messageId', message_id, 'state', state, 'sourceUrl', source_url, 'objectKey', object_key,
+          'bytes', bytes, 'sha256', sha256
+        )), '[]')
+        from holdfast.artifacts
       )
     ) as state
   `

@@ -1,5 +1,6 @@
 import type { CaseState } from './case-state.ts'
 import type { Scenario } from './scenarios.ts'
+import type { StoredFiles } from './stored-files.ts'
 
 interface CaseFacts {
   scenario: Scenario
@@ -12,11 +13,13 @@ interface CaseFacts {
   creates: number
   /** Create requests that reached the provider, accepted or not. */
   sends: number
+  /** What is in the store, and the hash of what its source gives out; null without a store. */
+  files: (StoredFiles & { source: string }) | null
 }
 
 /** What must hold however often and wherever a server died: each sentence that does not. */
 export function findViolations(facts: CaseFacts): string[] {
-  const { scenario, atDeath, end, answeredIds, creates, sends } = facts
+  const { scenario, atDeath, end, answeredIds, creates, sends, files } = facts
   const violations: string[] = []
   const must = (holds: boolean, sentence: string) => {
     if (!holds) violations.push(sentence)
@@ -67,6 +70,17 @@ export function findViolations(facts: CaseFacts): string[] {
       end.artifacts.every(({ taskId, messageId }) => taskId === task.id && messageId === task.messageId),
     'the message or the artifact is not of this task',
   )
+  if (files) {
+    const [file] = end.artifacts
+    must(file?.state === 'stored', `the file is ${file?.state}, not stored`)
+    must(files.objects.length === 1, `there are ${files.objects.length} objects for one file`)
+    must(files.unfinished === 0, `${files.unfinished} unfinished files are left`)
+    must(file?.objectKey === files.objects[0]?.key, 'the row and the store name different objects')
+    must(
+      file?.sha256 === files.source && files.objects[0]?.sha256 === files.source,
+      'the copy is not what its source gives out',
+    )
+  }
   return violations
 }
 

@@ -17,6 +17,8 @@ export interface Scenario {
   cancel?: 'running' | 'sending'
   /** The client sends its request twice at once, with the same key. */
   twice?: boolean
+  /** There is a store, and the result is copied to it. */
+  mirror?: boolean
   /** A first process dies with the create marked as being sent; points are those of the process after it. */
   afterLostCreate?: boolean
 }
@@ -30,6 +32,8 @@ const SUBMITTING = [
   'providers/',
 ]
 const POLLING = ['engine/run-poll.ts', 'tasks/settle-task.ts', 'database/', 'providers/']
+
+const MIRRORING = ['engine/run-mirror', 'engine/claim-mirrors.ts', 'artifacts/', 'objects/']
 
 export const SCENARIOS: readonly Scenario[] = [
   {
@@ -129,6 +133,27 @@ export const SCENARIOS: readonly Scenario[] = [
     ends: { status: 'cancelled', code: null },
     maxSends: 1,
     cancel: 'sending',
+  },
+  {
+    name: 'is copied',
+    type: 'image',
+    prompt: 'a lighthouse [fast]',
+    // From the success of the provider on: the first of it is that the file is written down.
+    armAt: 'artifacts/write-artifacts.ts',
+    around: MIRRORING,
+    ends: { status: 'completed', code: null },
+    maxSends: 1,
+    mirror: true,
+  },
+  {
+    name: 'copied by a new link',
+    type: 'image',
+    prompt: 'a lighthouse [fast] [dead-links]',
+    armAt: 'artifacts/write-artifacts.ts',
+    around: ['engine/run-mirror.ts', 'artifacts/mirror-writes.ts', 'providers/kie/kie.ts'],
+    ends: { status: 'completed', code: null },
+    maxSends: 1,
+    mirror: true,
   },
   {
     name: 'asked twice',

@@ -1,12 +1,13 @@
 import { createServer } from 'node:http'
 import { createHoldfast, createKie, createLog, defaultTaskTypes, type TaskType } from '@holdfast/server'
+import { createFilesystemStore } from '../../packages/server/src/objects/filesystem-store.ts'
 import type { ServerProcessSettings } from './orders.ts'
 
 /**
  * A server as an application would embed it, with every wait made short, so that what a killed process had claimed
  * comes back within three seconds. Says its port as one line of JSON and ends with whoever started it.
  */
-const { databaseUrl, kieUrl }: ServerProcessSettings = JSON.parse(process.argv[2] ?? '{}')
+const { databaseUrl, kieUrl, storeFolder }: ServerProcessSettings = JSON.parse(process.argv[2] ?? '{}')
 
 const kie = createKie({
   apiKey: 'crash-key',
@@ -22,6 +23,16 @@ const holdfast = createHoldfast({
   // KIE cannot cancel; with a provider that can, that path runs too.
   providers: [{ ...kie, cancel: async () => true }],
   types: { image, hurried: { ...image, deadlineMs: 500 }, impatient: { ...image, waitLimitMs: 1_000 } },
+  ...(storeFolder
+    ? {
+        objects: createFilesystemStore({
+          directory: storeFolder,
+          baseUrl: 'http://127.0.0.1',
+          secret: 'only for crashes',
+        }),
+        mirror: { allowLoopback: true, leaseMs: 1_000 },
+      }
+    : {}),
   engine: { leaseMarginMs: 300, idleMs: 100, sweepEveryMs: 300 },
   streams: { sweepMs: 500 },
   log: createLog('info', process.stderr),

@@ -2,8 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import type { Logger } from 'pino'
+import { createAlerts } from './alerts/create-alerts.ts'
+import type { AlertWebhook } from './alerts/post-alert.ts'
+import { defaultMirrorOptions, type MirrorOptions } from './artifacts/mirror-options.ts'
+import { createSignUrls } from './artifacts/signed-urls.ts'
+import { createSourceOpener } from './artifacts/source/open-source.ts'
 import type { Authenticate } from './auth/authenticate.ts'
 import { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
+import { createServiceKeys } from './auth/service-keys.ts'
 import { createMemoryBus } from './bus/memory-bus.ts'
 import { connect, type Sql } from './database/connect.ts'
 import { migrate } from './database/migrate.ts'
@@ -12,7 +18,10 @@ import type { Lock } from './locks/lock.ts'
 import { createNoLock } from './locks/no-lock.ts'
 import { createLog } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
+import type { FilesystemStore } from './objects/filesystem-store.ts'
 import type { ObjectStore } from './objects/object-store.ts'
+import { assemblePlugins, type PluginSettings } from './plugins/assemble-plugins.ts'
+import { type Credits, createCredits } from './plugins/credits/credits.ts'
 import type { Provider } from './providers/provider.ts'
 import { createApp } from './routes/app.ts'
 import {
@@ -22,16 +31,25 @@ import {
   type StreamOptions,
 } from './routes/app-context.ts'
 import { defaultRetention, type Retention } from './sweeps/sweep-old-rows.ts'
+import { createSettle } from './tasks/create-settle.ts'
+import { createTask } from './tasks/create-task.ts'
 import { type KeepResults, keepByPlan } from './tasks/keep-results.ts'
+import { createPresenter } from './tasks/present-tasks.ts'
+import { createSave } from './tasks/save-task.ts'
 import { defaultTaskTypes, type TaskTypes } from './tasks/task-types.ts'
 
 const DEFAULT_TASKS_PER_MINUTE = 60
 
-export interface HoldfastConfig {
+export interface HoldfastConfig extends PluginSettings {
   /** A PostgreSQL URL, or a postgres.js pool of yours (which you then close yourself). */
   database: string | Sql
   /** How tokens are checked: JWT settings, or a function of yours. */
   auth: JwtAuthOptions | Authenticate
+  /**
+   * Keys with which your own backend creates, adopts, reads and cancels tasks for any of your users. Several at once, so
+   * that they can be rotated. @default none
+   */
+  serviceKeys?: string[]
   /** The external APIs that do the work. */
   providers: Provider[]
   /** What users may ask for. @default `image` and `video` at KIE */
@@ -45,6 +63,13 @@ export interface HoldfastConfig {
   route?: RouteTask
   /** Where result files are copied to. @default nowhere: users see the providers' own URLs, which soon die */
   objects?: ObjectStore
+  /** How they are copied there, and shown. */
+  mirror?: Partial<MirrorOptions>
+  /**
+   * Where providers can reach this server from outside, such as `https://api.example.com`. They are then asked to call
+   * back, so that a finish is heard of at once; without it they are only polled.
+   */
+  publicUrl?: string
   /** How long result files are kept. @default 3 days, or 30 for a user with a plan other than `free` */
   keepResults?: KeepResults
   /** How long the rows of ended tasks are kept. @default 7 days, failed ones 30; never shorter than their files */
@@ -55,6 +80,8 @@ export interface HoldfastConfig {
   metricsToken?: string
   /** Origins whose pages may call the API. @default none */
   corsOrigins?: string[]
+  /** A chat that is told of what an operator has to look at: the address of its incoming webhook. @default none */
+  alertWebhook?: AlertWebhook
   log?: Logger
   engine?: Partial<EngineOptions>
   streams?: Partial<StreamOptions>
@@ -65,6 +92,8 @@ export interface Holdfast {
   app: Hono<AppEnv>
   /** For `node:http`, Express and the like. */
   listener: (request: IncomingMessage, response: ServerResponse) => void
+  /** Users' credits, where they are switched on. */
+  credits: Credits
   /** Brings the schema up to date and returns what was applied. Safe to call from many processes at once. */
   migrate(): Promise<string[]>
   /** Starts polling. */
@@ -103,9 +132,19 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   const bus = createMemoryBus()
   const stopping = new AbortController()
   const metrics = createMetrics()
+  const alerts = createAlerts({ log, ...(config.alertWebhook ? { webhook: config.alertWebhook } : {}) })
+  const plugins = assemblePlugins(config, types)
+  const settle = createSettle({ sql, plugins, log, alert: alerts.alert })
+  const mirror = { ...defaultMirrorOptions, ...config.mirror }
+  const source = config.objects ? createSourceOpener() : undefined
+  const signUrls = config.objects
+    ? createSignUrls({ objects: config.objects, lifetimeMs: mirror.urlLifetimeMs, log })
+    : null
   const engine = createEngine(
     {
       sql,
+      settle,
+      alert: alerts.alert,
       bus,
       types,
       providers,
@@ -113,15 +152,26 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
       metrics,
       lock: config.lock ?? createNoLock(),
       objects: config.objects,
+      source,
+      mirror,
+      publicUrl: config.publicUrl,
       retention: { ...defaultRetention, ...config.retention },
     },
     { ...defaultEngineOptions, ...config.engine },
   )
   const app = createApp({
     sql,
+    submit: (input) => createTask(sql, types, input, plugins),
+    settle,
+    save: createSave({ sql, plugins, log }),
+    present: createPresenter(signUrls),
+    files: config.objects && servesFiles(config.objects) ? config.objects : null,
+    conversations: config.conversations ?? true,
+    credits: config.credits ?? false,
     bus,
     engine,
     authenticate,
+    isServiceKey: createServiceKeys(config.serviceKeys ?? []),
     providers,
     types,
     log,
@@ -139,6 +189,8 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   async function stop(): Promise<void> {
     stopping.abort()
     await engine.stop()
+    await source?.close()
+    await alerts.close()
     await Promise.all([...providers.values()].map((provider) => provider.close()))
     if (ownPool) await sql.end({ timeout: 5 })
   }
@@ -146,6 +198,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   return {
     app,
     listener: getRequestListener(app.fetch),
+    credits: createCredits(sql, config.credits ?? false),
     migrate: () => migrate(sql, { log: (line) => log.info(line) }),
     start: () => engine.start(),
     stop: () => {
@@ -153,4 +206,9 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
       return stopped
     },
   }
+}
+
+/** Stores on the network serve their files themselves. */
+function servesFiles(store: ObjectStore): store is FilesystemStore {
+  return 'verify' in store && 'open' in store
 }

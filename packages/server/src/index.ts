@@ -1,3 +1,5 @@
+export type { AlertForm, AlertWebhook } from './alerts/post-alert.ts'
+export type { MirrorOptions } from './artifacts/mirror-options.ts'
 export type { Authenticate, Identity } from './auth/authenticate.ts'
 export { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
 export { createHoldfast, type Holdfast, type HoldfastConfig } from './create-holdfast.ts'
@@ -9,6 +11,10 @@ export type { Held, Lock } from './locks/lock.ts'
 export { createNoLock } from './locks/no-lock.ts'
 export { createRedisLock } from './locks/redis-lock.ts'
 export { createLog } from './log.ts'
+export type { PluginSettings } from './plugins/assemble-plugins.ts'
+export type { Credits } from './plugins/credits/credits.ts'
+export type { CreditsOptions } from './plugins/credits/credits-options.ts'
+export type { Plugin, SettledOutput, SettledTask, Submission, SubmittedTask } from './plugins/plugin.ts'
 export { createKie, type KieOptions } from './providers/kie/kie.ts'
 export type {
   CreateOutcome,
@@ -20,4 +26,10 @@ export type {
   QueryOutcome,
 } from './providers/provider.ts'
 export type { RouteTask, StreamOptions } from './routes/app-context.ts'
-export { defaultTaskTypes, type TaskType, type TaskTypes } from './tasks/task-types.ts'
+export {
+  type CancelPolicy,
+  defaultTaskTypes,
+  type Price,
+  type TaskType,
+  type TaskTypes,
+} from './tasks/task-types.ts'

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import type { RequestListener, Server } from 'node:http'
 import { join } from 'node:path'
+import type { Logger } from 'pino'
 import { createDevLogin } from '../auth/dev-login.ts'
 import type { Config } from '../config.ts'
 import { createHoldfast, type Holdfast } from '../create-holdfast.ts'
@@ -10,17 +11,29 @@ import { connect } from '../database/connect.ts'
 import { errorCode } from '../database/database-errors.ts'
 import { rollback } from '../database/migrate.ts'
 import { createLog } from '../log.ts'
+import type { ObjectStore } from '../objects/object-store.ts'
+import { openObjectStore } from '../objects/open-object-store.ts'
 import { createKie } from '../providers/kie/kie.ts'
 import { addDevLogin } from '../routes/dev-login.ts'
 import { addStudio } from '../routes/studio.ts'
+import { defaultTaskTypes, type TaskTypes } from '../tasks/task-types.ts'
 import { closeServer, listen } from './listen.ts'
+import { mirrorOptions } from './mirror-options.ts'
 import { openLock } from './open-lock.ts'
 import { studioDirectory } from './studio-directory.ts'
 import { untilToldToStop } from './until-told-to-stop.ts'
 
 const SIMULATOR_KEY = 'simulated-key'
-/** The real one's vary from minutes to days; in the demo a picture should still be there tomorrow. */
-const SIMULATED_FILE_TTL_MS = 14 * 24 * 60 * 60_000
+
+/** Enough to play with, and few enough that spending shows. */
+const DEMO_CREDITS = 1_000
+const DEMO_PRICES: Record<string, number> = { image: 4, video: 20 }
+const DEMO_TYPES: TaskTypes = Object.fromEntries(
+  Object.entries(defaultTaskTypes).map(([name, type]) => [
+    name,
+    { ...type, credits: DEMO_PRICES[name] ?? 0 },
+  ]),
+)
 
 /** Everything on one machine, put up in the order in which the parts need each other and taken down in reverse. */
 export async function runDev(config: Config, options: { fresh: boolean; speed: number }): Promise<void> {
@@ -49,10 +62,17 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
       )
     }
     const log = createLog(config.logLevel ?? 'warn')
+    const objects = await openResults(config, options.fresh, front.port, log)
+    undo.push(() => objects.close())
     const holdfast = createHoldfast({
       database: database.url,
       auth,
       providers: [kie.provider],
+      types: DEMO_TYPES,
+      credits: { initial: DEMO_CREDITS },
+      objects,
+      // The simulator's results are on this machine.
+      mirror: { ...mirrorOptions(config), allowLoopback: kie.isSimulated },
       corsOrigins: config.corsOrigins,
       log,
       ...(config.lock.kind || config.lock.redisUrl
@@ -61,6 +81,8 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
       ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
       ...(config.tasksPerMinute ? { tasksPerMinute: config.tasksPerMinute } : {}),
       ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),
+      ...(config.alertWebhookUrl ? { alertWebhook: { url: config.alertWebhookUrl } } : {}),
+      serviceKeys: config.serviceKeys,
     })
     undo.push(() => holdfast.stop())
     await holdfast.migrate()
@@ -133,6 +155,7 @@ async function openKie(config: Config, { fresh, speed }: { fresh: boolean; speed
     return {
       provider: createKie({ apiKey: config.kie.apiKey, baseUrl, models }),
       description: `KIE at ${baseUrl}`,
+      isSimulated: false,
       stop: async () => {},
     }
   }
@@ -144,7 +167,6 @@ async function openKie(config: Config, { fresh, speed }: { fresh: boolean; speed
     apiKey: SIMULATOR_KEY,
     stateFile,
     speed,
-    fileTtlMs: SIMULATED_FILE_TTL_MS,
   }).catch((error: unknown) => {
     if (errorCode(error) !== 'EADDRINUSE') throw error
     throw new Error(
@@ -155,8 +177,16 @@ async function openKie(config: Config, { fresh, speed }: { fresh: boolean; speed
   return {
     provider: createKie({ apiKey: SIMULATOR_KEY, baseUrl: simulator.url, models }),
     description: `simulated KIE at ${simulator.url}`,
+    isSimulated: true,
     stop: () => simulator.close(),
   }
+}
+
+/** In a folder, unless the settings name a bucket. */
+async function openResults(config: Config, fresh: boolean, port: number, log: Logger): Promise<ObjectStore> {
+  const { objects, publicUrl } = config
+  if (fresh && objects.kind === 'filesystem') await rm(objects.directory, { recursive: true, force: true })
+  return openObjectStore(objects, { baseUrl: publicUrl ?? `http://localhost:${port}`, log })
 }
 
 /** Kept, so that whoever was signed in before a restart still is. */

@@ -3,7 +3,7 @@ import { untilToldToStop } from './until-told-to-stop.ts'
 
 export async function runSimulate(
   provider: string | undefined,
-  options: { port: number; stateFile?: string; speed: number },
+  options: { port: number; stateFile?: string; speed: number; fileTtlMs?: number },
 ): Promise<void> {
   if (provider !== 'kie')
     throw new Error(`There is no simulator for "${provider ?? ''}". Known: kie. Try "holdfast simulate kie".`)

@@ -1,8 +1,8 @@
 import type { Task } from '@holdfast/shared'
 import type { Sql } from '../database/connect.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Submit } from '../tasks/create-task.ts'
 import { retryTask } from '../tasks/retry-task.ts'
-import type { TaskTypes } from '../tasks/task-types.ts'
 
 export interface DeadLetter {
   id: string
@@ -34,7 +34,7 @@ export function listDeadLetters(sql: Sql, cursor: string | null): Promise<DeadLe
  */
 export async function retryDeadLetter(
   sql: Sql,
-  types: TaskTypes,
+  submit: Submit,
   id: string,
   traceId: string,
 ): Promise<{ task: Task; userId: string }> {
@@ -48,7 +48,7 @@ export async function retryDeadLetter(
       `A ${letter.kind} cannot be repeated as a new task; discard it.`,
     )
   }
-  const { task } = await retryTask(sql, types, {
+  const { task } = await retryTask(sql, submit, {
     userId: letter.userId,
     taskId: letter.taskId,
     idempotencyKey: `dead-letter-${id}`,

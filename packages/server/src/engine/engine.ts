@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Lane } from '@holdfast/shared'
 import type { Logger } from 'pino'
+import type { Alert } from '../alerts/alert.ts'
+import { markStored } from '../artifacts/mark-stored.ts'
+import { defaultMirrorOptions, type MirrorOptions } from '../artifacts/mirror-options.ts'
+import type { SourceOpener } from '../artifacts/source/open-source.ts'
+import { writeTogether } from '../artifacts/write-together.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import type { Lock } from '../locks/lock.ts'
@@ -11,13 +16,17 @@ import { pollDelay } from '../poller/poll-delay.ts'
 import type { Provider } from '../providers/provider.ts'
 import { runSweeps } from '../sweeps/run-sweeps.ts'
 import type { Retention } from '../sweeps/sweep-old-rows.ts'
+import type { Settle } from '../tasks/create-settle.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
+import { callbackUrl } from '../webhooks/callback-url.ts'
 import { ensureBudgets } from './budgets.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import { createBatcher } from './create-batcher.ts'
 import type { EngineContext } from './engine-context.ts'
 import { ALL_LANES } from './lanes.ts'
+import type { MirrorContext } from './mirror-context.ts'
 import { type Rescheduled, rescheduleWork } from './reschedule-work.ts'
+import { runMirrors } from './run-mirrors.ts'
 import { runProvider } from './run-provider.ts'
 import { untilPrepared } from './until-prepared.ts'
 import { createWakeable, type Wakeable } from './wakeable.ts'
@@ -47,6 +56,9 @@ export const defaultEngineOptions: EngineOptions = {
   sweepEveryMs: 60_000,
 }
 
+/** Fewer than for a provider: each is a file that was fetched for nothing. */
+const STORE_FAILURES_TO_OPEN = 4
+
 export interface Engine {
   start(): void
   /** Look for due work now. */
@@ -57,6 +69,8 @@ export interface Engine {
 
 export interface EngineParts {
   sql: Sql
+  /** Ends tasks, together with what joins their end. */
+  settle: Settle
   bus: Bus
   lock: Lock
   types: TaskTypes
@@ -66,7 +80,14 @@ export interface EngineParts {
   random?: () => number
   /** Where result files are kept. @default nowhere: they stay at their providers */
   objects?: ObjectStore | undefined
+  /** Fetches result files from their providers. */
+  source?: SourceOpener | undefined
+  mirror?: Partial<MirrorOptions> | undefined
+  /** Tells an operator. @default nobody */
+  alert?: Alert | undefined
   retention?: Retention
+  /** Where providers can reach this server from outside; without it they are only polled. */
+  publicUrl?: string | undefined
 }
 
 /**
@@ -74,10 +95,11 @@ export interface EngineParts {
  * claim side by side: nothing here rests on being alone.
  */
 export function createEngine(parts: EngineParts, options: EngineOptions = defaultEngineOptions): Engine {
-  const { sql, bus, lock, types, providers, log, metrics, random = Math.random } = parts
+  const { sql, settle, bus, lock, types, providers, log, metrics, random = Math.random } = parts
   const stopping = new AbortController()
   const givenUp = new AbortController()
   const replica = randomUUID()
+  const mirrors = createMirrors()
   const alarms = new Map([...providers.keys()].map((name) => [name, createAlarms()]))
   let running: Promise<unknown> | undefined
 
@@ -112,6 +134,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     })
     const context: EngineContext = {
       sql,
+      settle,
       bus,
       types,
       log,
@@ -122,6 +145,8 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       breaker: createCircuitBreaker(),
       learn: learner.learn,
       firstPollMs: (type, userId) => firstPollMs(provider, learner, type, userId),
+      callbackUrl: (task) => callbackUrl(parts.publicUrl, task),
+      mirrors: mirrors?.alarm ?? null,
       stopping: until,
       givenUp: givenUp.signal,
     }
@@ -155,9 +180,34 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     )
   }
 
+  /** Copies files to the store, if there is one: in every replica, without a lock. */
+  function createMirrors() {
+    const { objects, source } = parts
+    if (!objects || !source) return null
+    const alarm = createWakeable()
+    const context: MirrorContext = {
+      sql,
+      bus,
+      objects,
+      source,
+      providers,
+      log,
+      metrics,
+      alert: parts.alert ?? (() => {}),
+      random,
+      options: { ...defaultMirrorOptions, ...parts.mirror },
+      breaker: createCircuitBreaker(STORE_FAILURES_TO_OPEN),
+      store: writeTogether((files) => markStored(sql, files)),
+      stopping: stopping.signal,
+      givenUp: givenUp.signal,
+    }
+    return { alarm, run: () => runMirrors(context, { alarm, idleMs: options.idleMs }) }
+  }
+
   return {
     start() {
       running ??= Promise.all([
+        mirrors?.run(),
         ...[...providers.values()].map((provider) =>
           whileHolding(`provider:${provider.name}`, (until) => work(provider, until)),
         ),
@@ -168,6 +218,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       for (const ofProvider of alarms.values()) {
         for (const alarm of Object.values(ofProvider)) alarm.wake()
       }
+      mirrors?.alarm.wake()
     },
     async stop() {
       stopping.abort()

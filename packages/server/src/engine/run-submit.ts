@@ -3,7 +3,7 @@ import { retryDelay } from '../poller/poll-delay.ts'
 import type { CreateOutcome, CreateRequest, Provider } from '../providers/provider.ts'
 import { acceptTask } from '../tasks/accept-task.ts'
 import { markSending, unmarkSending } from '../tasks/mark-sending.ts'
-import { type Settlement, type SettleResult, settleTask } from '../tasks/settle-task.ts'
+import type { Settlement, SettleResult } from '../tasks/settle-task.ts'
 import { pauseBudget } from './budgets.ts'
 import type { ClaimedSubmit } from './claim-submits.ts'
 import type { EngineContext } from './engine-context.ts'
@@ -89,7 +89,7 @@ export async function runSubmit(
       return
     }
     log.warn({ sendingAt: lost.sendingAt }, 'the reply to a create was lost')
-    await settle(SUBMIT_UNKNOWN, () => settleTask(sql, work.taskId, SUBMIT_UNKNOWN, fence))
+    await settle(SUBMIT_UNKNOWN, () => context.settle(work.taskId, SUBMIT_UNKNOWN, { fence }))
   }
 
   const type = types[work.type]
@@ -113,7 +113,7 @@ export async function runSubmit(
 
   if (!type) {
     const settlement = refused(`This server no longer offers "${work.type}".`)
-    await settle(settlement, () => settleTask(sql, work.taskId, settlement, fence))
+    await settle(settlement, () => context.settle(work.taskId, settlement, { fence }))
     return
   }
 
@@ -141,12 +141,12 @@ export async function runSubmit(
       log.warn({ code, attempt: work.attempts + 1 }, 'the provider refused the task')
       const settlement: Settlement = { status: 'failed', failure: { code, message, retryable } }
       if (!retryable) {
-        await settle(settlement, () => settleTask(sql, work.taskId, settlement))
+        await settle(settlement, () => context.settle(work.taskId, settlement))
       } else if (work.attempts + 1 < work.maxAttempts) {
         await putOff(message, retryDelay({ attempt: work.attempts, random: context.random() }), true)
       } else {
         await settle(settlement, () =>
-          giveUp(sql, settlement, {
+          giveUp(context.settle, settlement, {
             ...work,
             kind: 'submit',
             provider: provider.name,

@@ -6,7 +6,7 @@ import type { AppContext, AppEnv } from './app-context.ts'
 
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-export function streamRoutes({ sql, bus, engine, streams, providers, stopping }: AppContext) {
+export function streamRoutes({ sql, bus, present, engine, streams, providers, stopping }: AppContext) {
   const minPollMs = Math.min(...[...providers.values()].map((provider) => provider.limits.minPollMs))
 
   return new Hono<AppEnv>().get('/', async (c) => {
@@ -34,6 +34,7 @@ export function streamRoutes({ sql, bus, engine, streams, providers, stopping }:
         await followTasks({
           sql,
           bus,
+          present,
           userId,
           cursor,
           ...streams,

@@ -4,6 +4,7 @@ import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
+import type { Settle } from '../tasks/create-settle.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 import { sweepExpiredFiles } from './sweep-expired-files.ts'
 import { type Retention, sweepOldRows } from './sweep-old-rows.ts'
@@ -14,6 +15,7 @@ import { sweepWaiting } from './sweep-waiting.ts'
 
 export interface SweepContext {
   sql: Sql
+  settle: Settle
   bus: Bus
   types: TaskTypes
   log: Logger

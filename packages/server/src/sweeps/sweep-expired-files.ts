@@ -1,3 +1,4 @@
+import { resultKey } from '../artifacts/result-key.ts'
 import { transaction } from '../database/transaction.ts'
 import type { SweepContext } from './run-sweeps.ts'
 
@@ -10,6 +11,7 @@ interface ExpiredFile {
   ordinal: number
   state: 'remote' | 'stored'
   objectKey: string | null
+  contentType: string | null
 }
 
 /**
@@ -18,7 +20,8 @@ interface ExpiredFile {
  */
 export async function sweepExpiredFiles({ sql, bus, log, objects }: SweepContext): Promise<number> {
   const files = await sql<ExpiredFile[]>`
-    select id, task_id as "taskId", user_id as "userId", ordinal, state, object_key as "objectKey"
+    select id, task_id as "taskId", user_id as "userId", ordinal, state, object_key as "objectKey",
+      content_type as "contentType"
     from holdfast.artifacts where state in ('remote', 'stored') and expires_at <= now()
     order by expires_at limit ${MOST}
   `
@@ -31,7 +34,7 @@ export async function sweepExpiredFiles({ sql, bus, log, objects }: SweepContext
   }
   const over = objects ? files : files.filter((file) => file.state === 'remote')
   if (over.length === 0) return 0
-  await objects?.delete(stored.flatMap((file) => file.objectKey ?? []))
+  await objects?.delete(over.flatMap(keyOf))
 
   // Not those that were stored since we looked: their object is still there, and the next sweep has it.
   const marked = await transaction(sql, async (tx) => {
@@ -52,4 +55,10 @@ export async function sweepExpiredFiles({ sql, bus, log, objects }: SweepContext
   })
   for (const userId of new Set(marked.map((file) => file.userId))) bus.publish(userId)
   return marked.length
+}
+
+/** Where the file is, or where a process that died before it could say so may have put it. */
+function keyOf({ objectKey, taskId, ...file }: ExpiredFile): string[] {
+  if (objectKey !== null) return [objectKey]
+  return taskId === null ? [] : [resultKey({ ...file, taskId })]
 }

@@ -3,6 +3,7 @@ import { createHttpCall, openPool } from '../http-call.ts'
 import type { CreateOutcome, Provider, ProviderLimits, QueryOutcome } from '../provider.ts'
 import { readCreateReply } from './read-create-reply.ts'
 import { readQueryReply } from './read-query-reply.ts'
+import { readRefreshReply } from './read-refresh-reply.ts'
 
 export interface KieOptions {
   apiKey: string
@@ -113,6 +114,19 @@ export function createKie(options: KieOptions): Provider {
       })
       if (reply.kind !== 'reply') return { kind: 'inconclusive', reason: reply.reason, retryAfterMs: null }
       return withoutKey(readQueryReply(reply, externalId, now()))
+    },
+
+    async refresh({ url }, signal) {
+      const reply = await sendQuery({
+        method: 'POST',
+        path: `${prefix}/api/v1/common/download-url`,
+        headers,
+        body: JSON.stringify({ url }),
+        timeoutMs: limits.callTimeoutMs,
+        signal,
+      })
+      if (reply.kind !== 'reply') return { kind: 'inconclusive', reason: reply.reason }
+      return readRefreshReply(reply)
     },
 
     async close() {

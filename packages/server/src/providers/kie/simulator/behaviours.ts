@@ -22,6 +22,11 @@ export const BEHAVIOURS = {
   'object-result': 'success with resultJson as an object instead of a string',
   'late-result': 'success with resultJson cut off in the first 2 polls that see it',
 
+  // Its files
+  'dead-links': 'the links to its results are dead from the start; new ones work',
+  'gone-files': 'its results are gone: links lead nowhere, and new ones too',
+  'cut-files': 'the socket is cut in the middle of a result, 3 times or as often as given',
+
   // When it is created
   refuse: 'refused with 422',
   code: 'refused with the code given, such as [code:402]',

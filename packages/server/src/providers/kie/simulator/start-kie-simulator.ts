@@ -77,6 +77,7 @@ export async function startKieSimulator(options: KieSimulatorOptions = {}): Prom
   const requests: SimulatorRequest[] = []
   const scripted: Behaviours[] = []
   const busyUntil = new Map<string, number>()
+  const cut = new Map<string, number>()
   let url = ''
 
   const remainedCredits = () => {
@@ -88,7 +89,7 @@ export async function startKieSimulator(options: KieSimulatorOptions = {}): Prom
   const fileUrl = (taskId: string, name: string, expires: number) =>
     `${publicUrl()}/files/${taskId}/${name}?expires=${Math.floor(expires)}`
   const recordOf = (task: SimulatedTask) => {
-    const expires = (endOf(task) ?? now()) + fileTtlMs
+    const expires = 'dead-links' in task.behaviours ? now() : (endOf(task) ?? now()) + fileTtlMs
     const name = (index: number) => `${index}.${files.extensionOf(task)}`
     const urls = Array.from({ length: task.outputs }, (_, index) =>
       fileUrl(task.taskId, name(index), expires),
@@ -212,12 +213,20 @@ export async function startKieSimulator(options: KieSimulatorOptions = {}): Prom
       Number(index) < task.outputs &&
       files.extensionOf(task) === extension &&
       phaseAt(task, now()) === 'success'
-    if (!isThere) return response.writeHead(404).end()
+    if (!isThere || 'gone-files' in task.behaviours) return response.writeHead(404).end()
     const leftMs = Number(at.searchParams.get('expires') ?? 0) - now()
     if (!(leftMs > 0)) {
       return response.writeHead(403, { 'content-type': 'text/plain' }).end('This link has expired')
     }
     const { bytes, contentType } = await files.read(task, Number(index))
+    if ('cut-files' in task.behaviours) {
+      const cuts = (cut.get(at.pathname) ?? 0) + 1
+      cut.set(at.pathname, cuts)
+      if (cuts <= (task.behaviours['cut-files'] ?? 3)) {
+        response.writeHead(200, { 'content-type': contentType, 'content-length': bytes.length })
+        return response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy())
+      }
+    }
     sendFile(request, response, bytes, {
       'content-type': contentType,
       'cache-control': `private, max-age=${Math.floor(leftMs / 1000)}`,

@@ -17,6 +17,7 @@ export const PROBLEMS = {
   FORBIDDEN: { status: 403, title: 'Not allowed' },
   NOT_FOUND: { status: 404, title: 'Not found' },
   TASK_ALREADY_ENDED: { status: 409, title: 'The task has already ended' },
+  SUPERSEDED: { status: 409, title: 'A newer leader of this browser is connected' },
   TASK_NOT_RETRYABLE: { status: 409, title: 'Only a failed or cancelled task can be retried' },
   NOTHING_TO_SAVE: { status: 409, title: 'The task has no result to save' },
   NOTHING_TO_REFUND: { status: 409, title: 'Nothing was spent on the task' },

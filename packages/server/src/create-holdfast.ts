@@ -13,6 +13,7 @@ import { createServiceKeys } from './auth/service-keys.ts'
 import { createMemoryBus } from './bus/memory-bus.ts'
 import { connect, type Sql } from './database/connect.ts'
 import { migrate } from './database/migrate.ts'
+import { checkEndpoints, type WebhookEndpoint } from './deliveries/endpoint.ts'
 import { createEngine, defaultEngineOptions, type EngineOptions } from './engine/engine.ts'
 import type { Lock } from './locks/lock.ts'
 import { createNoLock } from './locks/no-lock.ts'
@@ -70,6 +71,8 @@ export interface HoldfastConfig extends PluginSettings {
    * back, so that a finish is heard of at once; without it they are only polled.
    */
   publicUrl?: string
+  /** URLs of your own that are told of what happens to tasks, by signed webhooks. @default none */
+  webhooks?: WebhookEndpoint[]
   /** How long result files are kept. @default 3 days, or 30 for a user with a plan other than `free` */
   keepResults?: KeepResults
   /** How long the rows of ended tasks are kept. @default 7 days, failed ones 30; never shorter than their files */
@@ -140,6 +143,8 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   const signUrls = config.objects
     ? createSignUrls({ objects: config.objects, lifetimeMs: mirror.urlLifetimeMs, log })
     : null
+  const present = createPresenter(signUrls)
+  checkEndpoints(config.webhooks ?? [])
   const engine = createEngine(
     {
       sql,
@@ -155,6 +160,8 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
       source,
       mirror,
       publicUrl: config.publicUrl,
+      webhooks: config.webhooks,
+      present,
       retention: { ...defaultRetention, ...config.retention },
     },
     { ...defaultEngineOptions, ...config.engine },
@@ -164,7 +171,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     submit: (input) => createTask(sql, types, input, plugins),
     settle,
     save: createSave({ sql, plugins, log }),
-    present: createPresenter(signUrls),
+    present,
     files: config.objects && servesFiles(config.objects) ? config.objects : null,
     conversations: config.conversations ?? true,
     credits: config.credits ?? false,

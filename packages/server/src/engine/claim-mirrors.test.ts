@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { seededRandom } from '../../../../bench/schedule/seeded-random.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import type { Sql } from '../database/connect.ts'
 import { claimMirrors, countMirrors } from './claim-mirrors.ts'
@@ -88,6 +89,28 @@ describe('claiming files to copy (O3)', () => {
         .afterEach(() => sql`delete from holdfast.tasks`),
       { numRuns: 25, seed: 20261116 },
     )
+  })
+
+  it('saves 200 results whose links die by lot in the order of their deaths, not of their coming', async () => {
+    // The same draw as in `npm run bench -- rescue`, which shows on a clock what the order is worth.
+    const random = seededRandom(20261116)
+    const lifetimes = Array.from({ length: 200 }, () => 60_000 + Math.floor(random() * 13_000_000))
+    const inOrder = async () => {
+      const taken: number[] = []
+      for (let claimed = await claim(4); claimed.length > 0; claimed = await claim(4)) {
+        taken.push(...ordinals(claimed))
+      }
+      return taken
+    }
+    const byDeath = [...lifetimes.keys()].toSorted((a, b) => (lifetimes[a] ?? 0) - (lifetimes[b] ?? 0))
+    expect(byDeath.slice(0, 5)).not.toEqual([0, 1, 2, 3, 4])
+    await queue(lifetimes.map((neededMs, index) => ({ neededMs, dueMs: index - 10_000 })))
+    expect(await inOrder()).toEqual(byDeath)
+
+    // With the deaths kept from it, the same claim takes them as they came.
+    await sql`delete from holdfast.tasks`
+    await queue(lifetimes.map((_, index) => ({ neededMs: null, dueMs: index - 10_000 })))
+    expect(await inOrder()).toEqual([...lifetimes.keys()])
   })
 
   it('puts those whose source never dies last, and among equals takes whoever has waited longest', async () => {

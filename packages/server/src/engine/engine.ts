@@ -8,6 +8,8 @@ import type { SourceOpener } from '../artifacts/source/open-source.ts'
 import { writeTogether } from '../artifacts/write-together.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
+import type { WebhookEndpoint } from '../deliveries/endpoint.ts'
+import { registerEndpoints } from '../deliveries/register-endpoints.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
@@ -17,6 +19,7 @@ import type { Provider } from '../providers/provider.ts'
 import { runSweeps } from '../sweeps/run-sweeps.ts'
 import type { Retention } from '../sweeps/sweep-old-rows.ts'
 import type { Settle } from '../tasks/create-settle.ts'
+import { type Presenter, withoutUrls } from '../tasks/present-tasks.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 import { callbackUrl } from '../webhooks/callback-url.ts'
 import { ensureBudgets } from './budgets.ts'
@@ -26,6 +29,7 @@ import type { EngineContext } from './engine-context.ts'
 import { ALL_LANES } from './lanes.ts'
 import type { MirrorContext } from './mirror-context.ts'
 import { type Rescheduled, rescheduleWork } from './reschedule-work.ts'
+import { runDeliveries } from './run-deliveries.ts'
 import { runMirrors } from './run-mirrors.ts'
 import { runProvider } from './run-provider.ts'
 import { untilPrepared } from './until-prepared.ts'
@@ -58,6 +62,7 @@ export const defaultEngineOptions: EngineOptions = {
 
 /** Fewer than for a provider: each is a file that was fetched for nothing. */
 const STORE_FAILURES_TO_OPEN = 4
+const REGISTER_EVERY_MS = 10 * 60_000
 
 export interface Engine {
   start(): void
@@ -86,6 +91,10 @@ export interface EngineParts {
   /** Tells an operator. @default nobody */
   alert?: Alert | undefined
   retention?: Retention
+  /** Who is told of what happens to tasks. @default nobody */
+  webhooks?: readonly WebhookEndpoint[] | undefined
+  /** How tasks are shown to them. @default without the URLs of stored files */
+  present?: Presenter | undefined
   /** Where providers can reach this server from outside; without it they are only polled. */
   publicUrl?: string | undefined
 }
@@ -100,6 +109,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
   const givenUp = new AbortController()
   const replica = randomUUID()
   const mirrors = createMirrors()
+  const deliveryAlarm = createWakeable()
   const alarms = new Map([...providers.keys()].map((name) => [name, createAlarms()]))
   let running: Promise<unknown> | undefined
 
@@ -204,10 +214,32 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     return { alarm, run: () => runMirrors(context, { alarm, idleMs: options.idleMs }) }
   }
 
+  /** Tells the app's own endpoints, if there are any: in every replica, without a lock. */
+  async function deliver(): Promise<void> {
+    const { webhooks = [], present = withoutUrls } = parts
+    if (webhooks.length === 0) return
+    const register = () => registerEndpoints(sql, webhooks)
+    await untilPrepared({ log, stopping: stopping.signal }, deliveryAlarm, register)
+    const registering = setInterval(
+      () =>
+        void register().catch((error: unknown) =>
+          log.warn({ err: error }, 'endpoints could not be registered'),
+        ),
+      REGISTER_EVERY_MS,
+    )
+    const endpoints = new Map(webhooks.map((endpoint) => [endpoint.name, endpoint]))
+    await runDeliveries(
+      { sql, endpoints, present, log, metrics, random, stopping: stopping.signal },
+      { alarm: deliveryAlarm, idleMs: options.idleMs },
+    )
+    clearInterval(registering)
+  }
+
   return {
     start() {
       running ??= Promise.all([
         mirrors?.run(),
+        deliver(),
         ...[...providers.values()].map((provider) =>
           whileHolding(`provider:${provider.name}`, (until) => work(provider, until)),
         ),
@@ -219,6 +251,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
         for (const alarm of Object.values(ofProvider)) alarm.wake()
       }
       mirrors?.alarm.wake()
+      deliveryAlarm.wake()
     },
     async stop() {
       stopping.abort()

@@ -8,7 +8,7 @@ export interface Metrics {
   /** A batch was claimed: of which lanes, and how late each step was. */
   claimed(
     provider: string,
-    kind: WorkKind | 'mirror',
+    kind: WorkKind | 'mirror' | 'deliver',
     steps: readonly { lane: string; lagMs: number }[],
   ): void
   polled(provider: string, outcome: string): void
@@ -31,6 +31,8 @@ export interface Metrics {
   swept(sweep: string, count: number): void
   deadLettered(provider: string, kind: string): void
   heardWebhook(provider: string, hearing: string): void
+  /** A webhook of ours was sent, and taken or not. */
+  delivered(endpoint: string, outcome: string): void
 }
 
 const LAG_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300]
@@ -70,6 +72,12 @@ export function createMetrics(): Metrics {
     name: 'holdfast_submits_total',
     help: 'Creates by how they ended',
     labelNames: ['provider', 'outcome'],
+    registers,
+  })
+  const deliveries = new Counter({
+    name: 'holdfast_deliveries_total',
+    help: 'Webhooks sent to the app, by how they ended',
+    labelNames: ['endpoint', 'outcome'],
     registers,
   })
   const webhooks = new Counter({
@@ -191,6 +199,7 @@ export function createMetrics(): Metrics {
       mirrorQueue.labels('due').set(due)
     },
     swept: (sweep, count) => sweeps.labels(sweep).inc(count),
+    delivered: (endpoint, outcome) => deliveries.labels(endpoint, outcome).inc(),
     heardWebhook: (provider, hearing) => webhooks.inc({ provider, hearing }),
     deadLettered: (provider, kind) => letters.labels(provider, kind).inc(),
   }

@@ -55,5 +55,9 @@ export async function sweepOldRows({ sql, retention = defaultRetention }: SweepC
       select ctid from holdfast.webhook_deliveries where received_at <= now() - interval '7 days' order by received_at limit ${MOST}
     ))
   `
+  await sql`
+    with gone as (delete from holdfast.webhook_endpoints where seen_at <= now() - interval '1 day' returning id)
+    delete from holdfast.work w using gone where w.kind = 'deliver' and w.provider = gone.id
+  `
   return removed + keys.count + deliveries.count
 }

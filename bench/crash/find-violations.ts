@@ -64,6 +64,15 @@ export function findViolations(facts: CaseFacts): string[] {
   must(end.messages.length === count, `there are ${end.messages.length} messages`)
   must(end.unread === count, `the conversation says ${end.unread} unread`)
   must(end.artifacts.length === count, `there are ${end.artifacts.length} artifacts`)
+  const { balance, held, ledger } = end.credits
+  // Cancelled by its user: given back, or spent if the provider had accepted it.
+  const spent = ledger.includes('capture 4')
+  must(
+    ledger.join() === (spent ? 'capture 4,grant 100,hold 4' : 'grant 100,hold 4,refund 4'),
+    `the ledger says ${ledger.join(', ')}`,
+  )
+  must(balance === (spent ? 96 : 100) && held === 0, `the user has ${balance}, and ${held} held`)
+  must(task.status === 'cancelled' || spent === completed, `${spent ? '' : 'not '}paid, but ${task.status}`)
   must(task.messageId === (end.messages[0]?.id ?? null), 'the task does not name its message')
   must(
     end.messages.every(({ taskId }) => taskId === task.id) &&

@@ -15,7 +15,7 @@ const kie = createKie({
   models: { image: 'google/nano-banana', hurried: 'google/nano-banana', impatient: 'google/nano-banana' },
   limits: { callTimeoutMs: 2_000, minPollMs: 150, notFoundGraceMs: 200 },
 })
-const image: TaskType = { ...(defaultTaskTypes.image as TaskType), watchedPollMs: 150 }
+const image: TaskType = { ...(defaultTaskTypes.image as TaskType), watchedPollMs: 150, credits: 4 }
 
 const holdfast = createHoldfast({
   database: databaseUrl,
@@ -23,6 +23,7 @@ const holdfast = createHoldfast({
   // KIE cannot cancel; with a provider that can, that path runs too.
   providers: [{ ...kie, cancel: async () => true }],
   types: { image, hurried: { ...image, deadlineMs: 500 }, impatient: { ...image, waitLimitMs: 1_000 } },
+  credits: { initial: 100 },
   ...(storeFolder
     ? {
         objects: createFilesystemStore({

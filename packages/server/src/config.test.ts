@@ -187,4 +187,40 @@ describe('readConfig', () => {
       if (secret?.trim()) expect(() => readConfig(env)).not.toThrow(secret)
     }
   })
+
+  it('takes the address of a chat for alerts, and does not repeat one that is wrong', () => {
+    expect(readConfig({}).alertWebhookUrl).toBeNull()
+    const url = 'https://hooks.slack.com/services/T/B/hush'
+    expect(readConfig({ ALERT_WEBHOOK_URL: url }).alertWebhookUrl).toBe(url)
+    for (const ALERT_WEBHOOK_URL of ['hush', 'ftp://hush.example/x']) {
+      expect(() => readConfig({ ALERT_WEBHOOK_URL })).toThrow(/^ALERT_WEBHOOK_URL is not an address/)
+      expect(() => readConfig({ ALERT_WEBHOOK_URL })).not.toThrow(/hush/)
+    }
+  })
+})
+
+describe('webhooks of the app', () => {
+  const secret = `whsec_${Buffer.from('x'.repeat(32)).toString('base64')}`
+
+  it('are none unless asked for', () => {
+    expect(readConfig({}).webhooks).toEqual([])
+  })
+
+  it('go to one URL, with the events that were named', () => {
+    const env = { WEBHOOK_URL: 'https://app.example.com/hooks', WEBHOOK_SECRET: secret }
+    expect(readConfig(env).webhooks).toEqual([{ name: 'app', url: env.WEBHOOK_URL, secret }])
+    expect(readConfig({ ...env, WEBHOOK_EVENTS: 'task.completed, task.failed' }).webhooks).toMatchObject([
+      { events: ['task.completed', 'task.failed'] },
+    ])
+  })
+
+  it.each([
+    [{ WEBHOOK_URL: 'https://app.example.com' }, 'go together'],
+    [{ WEBHOOK_SECRET: secret }, 'go together'],
+    [{ WEBHOOK_URL: 'app', WEBHOOK_SECRET: secret }, 'http or https'],
+    [{ WEBHOOK_URL: 'https://app.example.com', WEBHOOK_SECRET: 'secret' }, 'whsec_'],
+    [{ WEBHOOK_URL: 'https://a.example', WEBHOOK_SECRET: secret, WEBHOOK_EVENTS: 'done' }, 'is no event'],
+  ])('half a setting is refused: %j', (env, message) => {
+    expect(() => readConfig(env)).toThrow(message)
+  })
 })

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { LANES, type Lane } from '@holdfast/shared'
 import type { JwtAuthOptions } from './auth/jwt-authenticate.ts'
+import { checkEndpoints, type TaskEvent, type WebhookEndpoint } from './deliveries/endpoint.ts'
 import { type ObjectSettings, readAddress, readObjectSettings } from './objects/object-settings.ts'
 
 /** What the environment says. Read once, here; nothing else looks at `process.env`. */
@@ -26,6 +27,7 @@ export interface Config {
   /** A secret, as much as a key is. */
   alertWebhookUrl: string | null
   serviceKeys: string[]
+  webhooks: WebhookEndpoint[]
   dataDir: string
   simulatorPort: number
   production: boolean
@@ -36,7 +38,10 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['DATABASE_URL', 'PostgreSQL to use; without it an embedded one runs in HOLDFAST_DATA_DIR (dev only)'],
   ['HOLDFAST_DATA_DIR', 'where the embedded database and result files are kept (.holdfast)'],
   ['PORT, HOST', 'where to listen (8787, 127.0.0.1)'],
-  ['PUBLIC_URL', 'where browsers reach this server (where it listens)'],
+  [
+    'PUBLIC_URL',
+    'where browsers and providers reach this server; with it, providers call back when they are done',
+  ],
   ['CORS_ORIGINS', 'origins whose pages may call the API, separated by commas (none)'],
   ['LOG_LEVEL', 'trace, debug, info, warn, error, fatal or silent (serve: info, dev: warn)'],
   ['SUPABASE_URL', 'check tokens by the public keys of this Supabase project'],
@@ -51,6 +56,11 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['REDIS_URL', 'Redis for the lock'],
   ['LANES', 'lanes that this process serves, separated by commas (all)'],
   ['TASKS_PER_MINUTE', 'how many tasks a user may create in a minute (60)'],
+  [
+    'WEBHOOK_URL, WEBHOOK_SECRET',
+    'tell this URL of yours what happens to tasks, signed with this secret (whsec_ and base64)',
+  ],
+  ['WEBHOOK_EVENTS', 'which events, separated by commas (all but task.progress)'],
   ['SERVICE_KEYS', 'keys with which your own backend acts for its users, separated by commas (none)'],
   [
     'ALERT_WEBHOOK_URL',
@@ -112,6 +122,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     metricsToken: text(env.METRICS_TOKEN),
     alertWebhookUrl: webAddress('ALERT_WEBHOOK_URL', env.ALERT_WEBHOOK_URL),
     serviceKeys: list(env.SERVICE_KEYS),
+    webhooks: readWebhooks(env),
     dataDir,
     simulatorPort: port('SIMULATOR_PORT', env.SIMULATOR_PORT, 8788),
     production: env.NODE_ENV === 'production',
@@ -140,6 +151,20 @@ function level(value: string | undefined): string | null {
   if (name !== null && !LEVELS.includes(name))
     throw new Error(`LOG_LEVEL is "${name}"; it must be one of ${LEVELS.join(', ')}.`)
   return name
+}
+
+function readWebhooks(env: NodeJS.ProcessEnv): WebhookEndpoint[] {
+  const url = text(env.WEBHOOK_URL)
+  const secret = text(env.WEBHOOK_SECRET)
+  const events = list(env.WEBHOOK_EVENTS)
+  if (url === null && secret === null && events.length === 0) return []
+  if (url === null || secret === null) {
+    throw new Error('WEBHOOK_URL and WEBHOOK_SECRET go together: give both, or neither.')
+  }
+  const endpoint: WebhookEndpoint = { name: 'app', url, secret }
+  const webhooks = [events.length > 0 ? { ...endpoint, events: events as readonly TaskEvent[] } : endpoint]
+  checkEndpoints(webhooks)
+  return webhooks
 }
 
 function list(value: string | undefined): string[] {

@@ -26,7 +26,7 @@ export function describeBrokenPuts(name: string, use: StoreInUse): void {
     expect((await use.read(use.key('new')))?.equals(old)).toBe(true)
   }
 
-  describe(`${name}: a put`, () => {
+  describe(`${name}: a put`, { timeout: 60_000 }, () => {
     it.each([0, 1, 1 * MIB, 12 * MIB])(
       'whose body breaks off after %d bytes stores nothing',
       async (size) => {

@@ -91,6 +91,12 @@ export async function startTestRadosgw(): Promise<TestRadosgw> {
 
 const FSID = '5b8a3c1e-0b7a-4f0e-9d7e-6d2f4f1c7a10'
 
+/**
+ * Smallest and quickest, with three that are not obvious. Paxos collects changes for a second before it proposes them,
+ * and a new gateway makes a dozen. A gateway that was killed counts as listening until the watch times out, and others
+ * wait for its answer so long. And a daemon that tells its device class at the start may do so before it knows the
+ * monitors, is refused for that and ends.
+ */
 function configuration(where: { monPort: number; osdPort: number; port: number; folder: string }): string {
   const { monPort, osdPort, port, folder } = where
   return `

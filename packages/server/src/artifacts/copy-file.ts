@@ -54,7 +54,7 @@ export async function copyFile(order: CopyOrder): Promise<CopyOutcome> {
   const hash = createHash('sha256')
   let bytes = 0
   let waitsFor: CopyFailure['at'] = 'source'
-  let ended = false
+  let sha256 = ''
   let sourceError: unknown
 
   async function* counted(body: AsyncIterable<Uint8Array>) {
@@ -71,7 +71,7 @@ export async function copyFile(order: CopyOrder): Promise<CopyOutcome> {
       sourceError = error
       throw error
     }
-    ended = true
+    sha256 = hash.digest('hex')
     waitsFor = 'store'
   }
 
@@ -89,11 +89,12 @@ export async function copyFile(order: CopyOrder): Promise<CopyOutcome> {
     waitsFor = 'store'
     await objects.put(key, counted(opened.body), {
       contentType,
+      sha256: () => sha256,
       signal: ending.signal,
       ...(opened.declaredBytes === null ? {} : { bytes: opened.declaredBytes }),
     })
-    if (!ended) return failure('store', 'CUT', 'the store did not read the file to its end', true)
-    return { kind: 'copied', bytes, sha256: hash.digest('hex'), contentType }
+    if (sha256 === '') return failure('store', 'CUT', 'the store did not read the file to its end', true)
+    return { kind: 'copied', bytes, sha256, contentType }
   } catch (error) {
     if (order.signal.aborted) return { kind: 'stopped' }
     if (tooLate) return failure(waitsFor, 'TIMEOUT', `not done within ${limitMs / 1000} s`, true)

@@ -83,6 +83,8 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
       ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),
       ...(config.alertWebhookUrl ? { alertWebhook: { url: config.alertWebhookUrl } } : {}),
       serviceKeys: config.serviceKeys,
+      webhooks: config.webhooks,
+      ...(config.publicUrl ? { publicUrl: config.publicUrl } : {}),
     })
     undo.push(() => holdfast.stop())
     await holdfast.migrate()

@@ -45,6 +45,8 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
     ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),
     ...(config.alertWebhookUrl ? { alertWebhook: { url: config.alertWebhookUrl } } : {}),
     serviceKeys: config.serviceKeys,
+    webhooks: config.webhooks,
+    ...(config.publicUrl ? { publicUrl: config.publicUrl } : {}),
   })
   const stopped = untilToldToStop()
   if (options.migrate) await holdfast.migrate()

@@ -2,10 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Lane } from '@holdfast/shared'
 import type { Logger } from 'pino'
 import type { Alert } from '../alerts/alert.ts'
-import { markStored } from '../artifacts/mark-stored.ts'
-import { defaultMirrorOptions, type MirrorOptions } from '../artifacts/mirror-options.ts'
+import type { MirrorOptions } from '../artifacts/mirror-options.ts'
 import type { SourceOpener } from '../artifacts/source/open-source.ts'
-import { writeTogether } from '../artifacts/write-together.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import type { WebhookEndpoint } from '../deliveries/endpoint.ts'
@@ -25,12 +23,11 @@ import { callbackUrl } from '../webhooks/callback-url.ts'
 import { ensureBudgets } from './budgets.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import { createBatcher } from './create-batcher.ts'
+import { createMirrors } from './create-mirrors.ts'
 import type { EngineContext } from './engine-context.ts'
 import { ALL_LANES } from './lanes.ts'
-import type { MirrorContext } from './mirror-context.ts'
 import { type Rescheduled, rescheduleWork } from './reschedule-work.ts'
 import { runDeliveries } from './run-deliveries.ts'
-import { runMirrors } from './run-mirrors.ts'
 import { runProvider } from './run-provider.ts'
 import { untilPrepared } from './until-prepared.ts'
 import { createWakeable, type Wakeable } from './wakeable.ts'
@@ -60,8 +57,6 @@ export const defaultEngineOptions: EngineOptions = {
   sweepEveryMs: 60_000,
 }
 
-/** Fewer than for a provider: each is a file that was fetched for nothing. */
-const STORE_FAILURES_TO_OPEN = 4
 const REGISTER_EVERY_MS = 10 * 60_000
 
 export interface Engine {
@@ -108,7 +103,11 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
   const stopping = new AbortController()
   const givenUp = new AbortController()
   const replica = randomUUID()
-  const mirrors = createMirrors()
+  const mirrors = createMirrors({
+    ...{ sql, bus, providers, log, metrics, random },
+    ...{ objects: parts.objects, source: parts.source, mirror: parts.mirror, alert: parts.alert },
+    ...{ idleMs: options.idleMs, stopping: stopping.signal, givenUp: givenUp.signal },
+  })
   const deliveryAlarm = createWakeable()
   const alarms = new Map([...providers.keys()].map((name) => [name, createAlarms()]))
   let running: Promise<unknown> | undefined
@@ -190,30 +189,6 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     )
   }
 
-  /** Copies files to the store, if there is one: in every replica, without a lock. */
-  function createMirrors() {
-    const { objects, source } = parts
-    if (!objects || !source) return null
-    const alarm = createWakeable()
-    const context: MirrorContext = {
-      sql,
-      bus,
-      objects,
-      source,
-      providers,
-      log,
-      metrics,
-      alert: parts.alert ?? (() => {}),
-      random,
-      options: { ...defaultMirrorOptions, ...parts.mirror },
-      breaker: createCircuitBreaker(STORE_FAILURES_TO_OPEN),
-      store: writeTogether((files) => markStored(sql, files)),
-      stopping: stopping.signal,
-      givenUp: givenUp.signal,
-    }
-    return { alarm, run: () => runMirrors(context, { alarm, idleMs: options.idleMs }) }
-  }
-
   /** Tells the app's own endpoints, if there are any: in every replica, without a lock. */
   async function deliver(): Promise<void> {
     const { webhooks = [], present = withoutUrls } = parts
@@ -238,6 +213,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
   return {
     start() {
       running ??= Promise.all([
+        // In every replica, without a lock.
         mirrors?.run(),
         deliver(),
         ...[...providers.values()].map((provider) =>

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { collect } from '../../test/collect.ts'
-import { checkedBody, rememberFailure } from './checked-body.ts'
+import { hangingAfter } from '../../test/made-bytes.ts'
+import { checkedBody } from './checked-body.ts'
 
 async function* body(sizes: number[], log: string[] = []): AsyncGenerator<Uint8Array> {
   for (const [n, size] of sizes.entries()) {
@@ -65,17 +66,30 @@ describe('a checked body', () => {
     await expect.poll(() => ended).toBe(3)
   })
 
+  it('lets go of a body of which nothing was read, and of one that hangs', async () => {
+    const unread = hangingAfter(new Uint8Array(10))
+    await checkedBody(unread.body, {}).return?.()
+    expect(unread.ended()).toBe(true)
+    const hanging = hangingAfter(new Uint8Array(10))
+    const checked = checkedBody(hanging.body, {})
+    void checked.next()
+    await hanging.reached
+    await checked.return?.()
+    expect(hanging.ended()).toBe(true)
+  })
+
   it('tells what it threw, to who was told something else', async () => {
     const error = new Error('cut')
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield new Uint8Array(1)
       throw error
     }
-    const cut = rememberFailure(broken())
-    await expect(collect(cut.body)).rejects.toBe(error)
+    const cut = checkedBody(broken(), {})
+    await expect(collect(cut)).rejects.toBe(error)
     expect(() => cut.throwFailure()).toThrow(error)
-    const fine = rememberFailure(body([1]))
-    await collect(fine.body)
+    expect(await cut.next()).toEqual({ done: true, value: undefined })
+    const fine = checkedBody(body([1]), {})
+    await collect(fine)
     expect(() => fine.throwFailure()).not.toThrow()
   })
 })

@@ -6,42 +6,80 @@ export interface BodyLimits {
   signal?: AbortSignal
 }
 
+export interface CheckedBody extends AsyncIterableIterator<Uint8Array, undefined, undefined> {
+  /** Throws what it has thrown to its reader, if it has: others wrap or replace that on the way. */
+  throwFailure(): void
+}
+
 /**
  * The same chunks, but it throws when there are more or fewer bytes than were declared, and as soon as the signal is
  * aborted, even if the body says nothing at that time.
  *
  * The last chunk is given out only when the body has ended well. A server that was promised a length stores what it
  * has got as soon as that many bytes are there, so the last of them must not leave before all is known to be right.
+ *
+ * It is no generator, because those cannot be ended before their beginning or while they wait for a chunk, and then
+ * whatever the body comes from would be kept open.
  */
-export async function* checkedBody(
-  body: AsyncIterable<Uint8Array>,
-  { bytes, signal }: BodyLimits,
-): AsyncGenerator<Uint8Array, void, undefined> {
+export function checkedBody(body: AsyncIterable<Uint8Array>, { bytes, signal }: BodyLimits): CheckedBody {
   const chunks = body[Symbol.asyncIterator]()
   let ended = false
   let held: Uint8Array | undefined
   let received = 0
-  try {
+  let failure: { error: unknown } | undefined
+
+  async function advance(): Promise<Uint8Array | undefined> {
     while (!ended) {
       const next = await unlessAborted(chunks, signal)
       if (next.done) {
         ended = true
+        if (bytes !== undefined && received < bytes) {
+          throw new Error(`The body ended after ${received} of ${bytes} bytes.`)
+        }
       } else if (next.value.byteLength > 0) {
         received += next.value.byteLength
         if (bytes !== undefined && received > bytes) {
           throw new Error(`The body is longer than the ${bytes} bytes that it was said to have.`)
         }
-        if (held) yield held
+        const before = held
         held = next.value
+        if (before) return before
       }
     }
-    if (bytes !== undefined && received < bytes) {
-      throw new Error(`The body ended after ${received} of ${bytes} bytes.`)
-    }
-    if (held) yield held
-  } finally {
+    const last = held
+    held = undefined
+    return last
+  }
+
+  function letGo(): void {
+    held = undefined
+    if (ended) return
+    ended = true
     // Not waited for: a body that hangs in the middle of a chunk would not end before that chunk comes.
-    if (!ended) Promise.resolve(chunks.return?.()).catch(() => {})
+    Promise.resolve(chunks.return?.()).catch(() => {})
+  }
+
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    async next() {
+      try {
+        const value = await advance()
+        return value ? { done: false, value } : { done: true, value: undefined }
+      } catch (error) {
+        failure ??= { error }
+        letGo()
+        throw error
+      }
+    },
+    async return() {
+      letGo()
+      return { done: true, value: undefined }
+    },
+    throwFailure() {
+      if (failure) throw failure.error
+    },
   }
 }
 
@@ -56,27 +94,4 @@ function unlessAborted<T>(
     const stopListening = onAbort(signal, () => reject(signal.reason))
     chunks.next().then(resolve, reject).finally(stopListening)
   })
-}
-
-/** The same chunks; tells afterwards what the body itself threw, which others wrap or replace on the way. */
-export function rememberFailure(body: AsyncIterable<Uint8Array>): {
-  body: AsyncGenerator<Uint8Array, void, undefined>
-  /** Throws what the body has thrown, if it has. */
-  throwFailure(): void
-} {
-  let failure: { error: unknown } | undefined
-  async function* remembering() {
-    try {
-      yield* body
-    } catch (error) {
-      failure = { error }
-      throw error
-    }
-  }
-  return {
-    body: remembering(),
-    throwFailure() {
-      if (failure) throw failure.error
-    },
-  }
 }

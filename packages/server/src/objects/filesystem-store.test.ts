@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -7,7 +7,11 @@ import { startFileServer } from '../../test/file-server.ts'
 import { inChunks, madeBytes } from '../../test/made-bytes.ts'
 import { startObjectPut } from '../../test/object-put-process.ts'
 import { describeObjectStore } from '../../test/object-store-conformance.ts'
-import { createFilesystemStore } from './filesystem-store.ts'
+import {
+  createFilesystemStore,
+  type FilesystemStore,
+  type FilesystemStoreOptions,
+} from './filesystem-store.ts'
 
 const secret = 'the secret of these tests'
 const contentType = 'image/png'
@@ -36,12 +40,19 @@ describe('a filesystem store', () => {
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'holdfast-files-'))
   })
-  afterEach(() => rm(directory, { recursive: true, force: true }))
+  const opened: FilesystemStore[] = []
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((store) => store.close()))
+    await rm(directory, { recursive: true, force: true })
+  })
 
-  const open = (baseUrl: string | (() => string) = 'http://localhost') =>
-    createFilesystemStore({ directory, baseUrl, secret })
+  function open(options: Partial<FilesystemStoreOptions> = {}): FilesystemStore {
+    const store = createFilesystemStore({ directory, baseUrl: 'http://localhost', secret, ...options })
+    opened.push(store)
+    return store
+  }
   const incoming = () => readdir(join(directory, 'incoming'))
-  const put = (store: ReturnType<typeof open>, key: string) =>
+  const put = (store: FilesystemStore, key: string) =>
     store.put(key, inChunks(madeBytes(100)), { contentType })
 
   it('shows nothing of a put whose process is killed, and the next one removes what it left (O2)', async () => {
@@ -130,18 +141,17 @@ describe('a filesystem store', () => {
   it('says so when it cannot write, and can when that is over', async () => {
     const place = join(directory, 'not-a-folder')
     await writeFile(place, '')
-    const store = createFilesystemStore({ directory: place, baseUrl: '', secret })
+    const store = open({ directory: place })
     await expect(put(store, 'a')).rejects.toThrow(/ENOTDIR|EEXIST/)
     await rm(place)
     await put(store, 'a')
     expect(await store.head('a')).toEqual({ bytes: 100, contentType })
-    await chmod(place, 0o700)
   })
 
   it('signs with the address of the moment, and the same URL for a while', async () => {
     let now = Date.UTC(2030, 0, 1, 0, 10)
     let base = 'http://localhost:1/'
-    const store = createFilesystemStore({ directory, baseUrl: () => base, secret, now: () => now })
+    const store = open({ baseUrl: () => base, now: () => now })
     const sign = async (expiresInMs: number) => (await store.signUrls(['a/b.png'], { expiresInMs }))[0]
     const hour = 60 * 60_000
     const first = await sign(24 * hour)
@@ -155,8 +165,6 @@ describe('a filesystem store', () => {
   })
 
   it('needs a secret that is one', () => {
-    expect(() => createFilesystemStore({ directory, baseUrl: '', secret: '' })).toThrow(
-      '16 characters or more',
-    )
+    expect(() => open({ secret: '' })).toThrow('16 characters or more')
   })
 })

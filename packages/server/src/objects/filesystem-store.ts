@@ -117,7 +117,10 @@ export function createFilesystemStore(options: FilesystemStoreOptions): Filesyst
 
     verify: (path) => verifyPath(secret, path, now()),
     open: async (key) => openObjectFile(pathOf(key)),
-    async close() {},
+    async close() {
+      // Nothing is begun any more, and nothing is left running.
+      await prepared?.catch(() => {})
+    },
   }
 }
 

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, open, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { type BodyLimits, checkedBody } from './checked-body.ts'
-import type { StoredObject } from './object-store.ts'
+import type { PutOptions, StoredObject } from './object-store.ts'
+import { writeChunks } from './write-chunks.ts'
 
 /**
  * One object is one file: its bytes, then a trailer that says what they are. With the trailer in the same file one
@@ -32,21 +33,22 @@ export interface OpenedObject extends StoredObject {
 export async function writeObjectFile(
   path: string,
   body: AsyncIterable<Uint8Array>,
-  { contentType, ...limits }: BodyLimits & { contentType: string },
+  { contentType, sha256, ...limits }: BodyLimits & Pick<PutOptions, 'contentType' | 'sha256'>,
 ): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   try {
-    const hash = createHash('sha256')
+    const hash = sha256 ? null : createHash('sha256')
     let bytes = 0
-    async function* hashed() {
+    async function* counted() {
       for await (const chunk of checkedBody(body, limits)) {
-        hash.update(chunk)
+        hash?.update(chunk)
         bytes += chunk.byteLength
         yield chunk
       }
     }
-    await writeFile(file, hashed())
-    const etag = hash.update(contentType).digest('hex')
+    await writeChunks(file, counted())
+    const digest = hash?.digest('hex') ?? sha256?.() ?? ''
+    const etag = createHash('sha256').update(`${digest} ${contentType}`).digest('hex')
     const trailer = JSON.stringify({ holdfast: 'object', bytes, contentType, etag } satisfies Trailer)
     await writeFile(file, trailer.padEnd(TRAILER_BYTES))
     await file.sync()

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   DeleteObjectsCommand,
   GetObjectCommand,
@@ -6,7 +7,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import type { Logger } from 'pino'
-import { checkedBody, rememberFailure } from './checked-body.ts'
+import { checkedBody } from './checked-body.ts'
 import { assertContentType, assertKeyPrefix, assertObjectKey } from './object-key.ts'
 import type { ObjectStore } from './object-store.ts'
 import { openS3Client, type S3Connection } from './s3-client.ts'
@@ -40,6 +41,7 @@ export interface S3Store extends ObjectStore {
 /** S3 deletes no more at once. */
 const DELETE_BATCH = 1_000
 const MAX_SIGNED_SECONDS = 7 * 24 * 60 * 60
+const CLOSE_WITHIN_MS = 5_000
 const SWEEP_MS = 60 * 60_000
 /** Of uploads that died with their process. A day, since others may use the bucket as well. */
 const ABANDONED_AFTER_MS = 24 * 60 * 60_000
@@ -52,10 +54,17 @@ export function createS3Store(options: S3StoreOptions): S3Store {
   const client = openS3Client(options)
   const { publicEndpoint } = options
   const signer = publicEndpoint ? openS3Client({ ...options, endpoint: publicEndpoint }) : client
-  const unfinished = createUnfinishedUploads(client, bucket)
+  const closing = new AbortController()
+  const unfinished = createUnfinishedUploads(client, bucket, closing.signal)
   const nameOf = (key: string) => {
     assertObjectKey(key)
     return prefix + key
+  }
+
+  const underWay = new Set<Promise<unknown>>()
+  function inBackground(work: Promise<unknown>): void {
+    const tracked = work.finally(() => underWay.delete(tracked))
+    underWay.add(tracked)
   }
 
   async function sweep(): Promise<void> {
@@ -64,17 +73,14 @@ export function createS3Store(options: S3StoreOptions): S3Store {
       const abandoned = await unfinished.abandonOld(prefix, ABANDONED_AFTER_MS)
       if (abandoned > 0) log?.info({ abandoned }, 'gave up unfinished uploads of killed processes')
     } catch (error) {
+      if (closing.signal.aborted) return
       const err = s3Failure('ListMultipartUploads', error)
-      log?.warn(
-        { err },
-        'could not look for unfinished uploads; a lifecycle rule of the bucket can remove them',
-      )
+      const hint = 'a lifecycle rule of the bucket can remove them'
+      log?.warn({ err }, `could not look for unfinished uploads; ${hint}`)
     }
   }
-  let sweeping = sweep()
-  const timer = setInterval(() => {
-    sweeping = sweep()
-  }, SWEEP_MS).unref()
+  inBackground(sweep())
+  const timer = setInterval(() => inBackground(sweep()), SWEEP_MS).unref()
 
   /** Now that the store answers: what of earlier puts is still lying about. What fails here is found by the sweep. */
   async function tidyUp(name: string, inParts: boolean): Promise<void> {
@@ -96,17 +102,29 @@ export function createS3Store(options: S3StoreOptions): S3Store {
         ContentDisposition: isSafeToShow(contentType) ? 'inline' : 'attachment',
         CacheControl: 'private, max-age=3600',
       }
-      const begun: { uploadId?: string } = {}
-      const source = rememberFailure(checkedBody(body, { bytes, signal }))
+      let uploadId: string | undefined
+      const source = checkedBody(body, { bytes, signal })
       try {
-        await uploadToS3(source.body, { client, params, signal }, begun)
+        await uploadToS3(source, {
+          client,
+          params,
+          signal,
+          onBegun(id) {
+            uploadId = id
+          },
+          onMaybeBegun(begun) {
+            inBackground(
+              begun.then((id) => (id ? unfinished.abandon({ key: name, uploadId: id }) : undefined)),
+            )
+          },
+        })
       } catch (error) {
-        if (begun.uploadId) await unfinished.abandon({ key: name, uploadId: begun.uploadId })
+        if (uploadId) await unfinished.abandon({ key: name, uploadId })
         source.throwFailure()
         signal?.throwIfAborted()
         throw s3Failure(`Could not store ${key} in the bucket ${bucket}`, error)
       }
-      await tidyUp(name, begun.uploadId !== undefined)
+      await tidyUp(name, uploadId !== undefined)
     },
 
     async head(key, signal) {
@@ -128,9 +146,10 @@ export function createS3Store(options: S3StoreOptions): S3Store {
       const wanted = Math.ceil(expiresInMs / 1_000)
       if (wanted > MAX_SIGNED_SECONDS) throw new Error('S3 signs URLs for at most seven days.')
       // Dated back to the beginning of a window, and valid for as much longer: the same URL for all of the window.
-      const windowMs = steadyWindowSeconds(expiresInMs) * 1_000
+      const windowSeconds = Math.min(steadyWindowSeconds(expiresInMs), MAX_SIGNED_SECONDS - wanted)
+      const windowMs = Math.max(1, windowSeconds) * 1_000
       const signingDate = new Date(Math.floor(now() / windowMs) * windowMs)
-      const expiresIn = Math.min(MAX_SIGNED_SECONDS, wanted + windowMs / 1_000)
+      const expiresIn = wanted + windowSeconds
       return Promise.all(
         keys.map((key) => {
           const command = new GetObjectCommand({ Bucket: bucket, Key: nameOf(key) })
@@ -179,7 +198,8 @@ export function createS3Store(options: S3StoreOptions): S3Store {
 
     async close() {
       clearInterval(timer)
-      await sweeping
+      closing.abort(new Error('The store is closed.'))
+      await Promise.race([Promise.all(underWay), delay(CLOSE_WITHIN_MS, undefined, { ref: false })])
       client.destroy()
       signer.destroy()
     },

@@ -17,12 +17,17 @@ export interface UnfinishedUploads {
 }
 
 const ABANDON_WITHIN_MS = 5_000
+const LIST_WITHIN_MS = 30_000
 
 /**
  * An upload of several parts is invisible until it is completed, but the parts take room, and cost money, until it is
  * given up. Whoever is killed, or loses the store, in the middle leaves such parts.
  */
-export function createUnfinishedUploads(client: S3Client, bucket: string): UnfinishedUploads {
+export function createUnfinishedUploads(
+  client: S3Client,
+  bucket: string,
+  closing: AbortSignal,
+): UnfinishedUploads {
   const remembered = new Map<string, BegunUpload>()
 
   async function abortUpload({ key, uploadId }: BegunUpload): Promise<void> {
@@ -35,6 +40,21 @@ export function createUnfinishedUploads(client: S3Client, bucket: string): Unfin
       if (s3Code(error) !== 'NoSuchUpload') throw error
     }
     remembered.delete(uploadId)
+  }
+
+  async function* listUploads(prefix: string): AsyncGenerator<BegunUpload & { began: number }> {
+    let after: { KeyMarker?: string; UploadIdMarker?: string } = {}
+    while (true) {
+      const command = new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix, ...after })
+      const limit = AbortSignal.timeout(LIST_WITHIN_MS)
+      const page = await client.send(command, { abortSignal: AbortSignal.any([closing, limit]) })
+      for (const { Key: key, UploadId: uploadId, Initiated } of page.Uploads ?? []) {
+        if (key && uploadId) yield { key, uploadId, began: Initiated?.getTime() ?? Date.now() }
+      }
+      if (!page.IsTruncated || !page.NextKeyMarker) return
+      after = { KeyMarker: page.NextKeyMarker }
+      if (page.NextUploadIdMarker) after.UploadIdMarker = page.NextUploadIdMarker
+    }
   }
 
   async function abandon(upload: BegunUpload): Promise<void> {
@@ -50,31 +70,12 @@ export function createUnfinishedUploads(client: S3Client, bucket: string): Unfin
     async abandonOld(prefix, olderThanMs, only = () => true) {
       const before = Date.now() - olderThanMs
       let abandoned = 0
-      for await (const { began, ...upload } of unfinishedUploads(client, bucket, prefix)) {
+      for await (const { began, ...upload } of listUploads(prefix)) {
         if (began > before || !only(upload.key)) continue
         await abortUpload(upload)
         abandoned++
       }
       return abandoned
     },
-  }
-}
-
-async function* unfinishedUploads(
-  client: S3Client,
-  bucket: string,
-  prefix: string,
-): AsyncGenerator<BegunUpload & { began: number }> {
-  let after: { KeyMarker?: string; UploadIdMarker?: string } = {}
-  while (true) {
-    const page = await client.send(
-      new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix, ...after }),
-    )
-    for (const { Key: key, UploadId: uploadId, Initiated } of page.Uploads ?? []) {
-      if (key && uploadId) yield { key, uploadId, began: Initiated?.getTime() ?? Date.now() }
-    }
-    if (!page.IsTruncated || !page.NextKeyMarker) return
-    after = { KeyMarker: page.NextKeyMarker }
-    if (page.NextUploadIdMarker) after.UploadIdMarker = page.NextUploadIdMarker
   }
 }

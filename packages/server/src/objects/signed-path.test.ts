@@ -4,6 +4,7 @@ import { signPath, steadyExpiry, verifyPath } from './signed-path.ts'
 
 const secret = 'the secret of these tests'
 const now = Date.UTC(2030, 0, 1)
+const anyText = fc.array(fc.nat({ max: 0xffff })).map((codes) => String.fromCharCode(...codes))
 const segment = fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/)
 const keys = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => segments.join('/'))
 
@@ -33,13 +34,13 @@ describe('a signed path', () => {
   it('is for nothing else: any other key, end or signature is forged', () => {
     const key = 'a/b.png'
     const signed = parts(signPath(secret, key, now / 1_000 + 60))
-    const anything = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), keys, fc.nat().map(String))
+    const anything = fc.oneof(fc.string(), anyText, keys, fc.nat().map(String))
     fc.assert(
       fc.property(anything, fc.constantFrom('key', 'expires', 'signature'), (value, name) => {
         fc.pre(value !== signed[name])
         expect(verifyPath(secret, { ...signed, [name]: value }, now)).toEqual({ kind: 'forged' })
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     )
     for (const expires of [
       `0${signed.expires}`,

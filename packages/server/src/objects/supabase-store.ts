@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Readable } from 'node:stream'
 import { createClient } from '@supabase/supabase-js'
-import { checkedBody, rememberFailure } from './checked-body.ts'
+import { checkedBody } from './checked-body.ts'
 import { assertContentType, assertKeyPrefix, assertObjectKey } from './object-key.ts'
 import type { ObjectStore } from './object-store.ts'
 import { steadyWindowSeconds } from './signed-path.ts'
@@ -86,8 +86,8 @@ export function createSupabaseStore(options: SupabaseStoreOptions): SupabaseStor
       assertObjectKey(key)
       assertContentType(contentType)
       signal?.throwIfAborted()
-      const source = rememberFailure(checkedBody(body, { bytes, signal }))
-      const stream = Readable.from(source.body, { highWaterMark: 1 })
+      const source = checkedBody(body, { bytes, signal })
+      const stream = Readable.from(source, { highWaterMark: 1 })
       try {
         const { error } = await ending.run(signal, () =>
           objects.upload(key, stream, {

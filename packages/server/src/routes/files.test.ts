@@ -49,7 +49,7 @@ describe('GET /files', () => {
       'accept-ranges': 'bytes',
       'cache-control': expect.stringMatching(/^private, max-age=(5\d|6\d|7\d)$/),
       'content-disposition': 'inline; filename="picture.png"',
-      'content-security-policy': expect.stringMatching(/^sandbox; default-src 'none'/),
+      'content-security-policy': expect.stringMatching(/^sandbox; default-src 'none'; .*media-src 'self'/),
       'cross-origin-resource-policy': 'cross-origin',
       'access-control-allow-origin': '*',
       'x-content-type-options': 'nosniff',

@@ -7,8 +7,17 @@ import { onAbort } from '../providers/on-abort.ts'
 import type { AppEnv } from './app-context.ts'
 import { type ByteRange, readRange } from './byte-range.ts'
 
-/** Opened by itself, a result is a document of our origin; as such it may do nothing but look like something. */
-const CONTENT_SECURITY_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
+/**
+ * Opened by itself, a result is a document of our origin; as such it may do nothing but look like something. Browsers
+ * show a video by a document that loads it once more, so that is allowed.
+ */
+const CONTENT_SECURITY_POLICY = [
+  'sandbox',
+  "default-src 'none'",
+  "img-src 'self'",
+  "media-src 'self'",
+  "style-src 'unsafe-inline'",
+].join('; ')
 const SHOWN_BY_BROWSERS = /^(image|video|audio)\//
 
 /** Serves what a filesystem store keeps, to whoever has a URL of `signUrls`. */

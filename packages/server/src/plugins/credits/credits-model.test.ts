@@ -21,9 +21,9 @@ import { giveBack } from './give-back.ts'
 const WORKERS = 4
 const USERS = ['ada', 'bob'] as const
 const SEED = 20261116
-const RUNS = 25
+const RUNS = 30
 /** Few enough that users run out of them now and then. */
-const INITIAL = 22
+const INITIAL = 13
 const PRICE = 4
 
 const ACTIONS = {
@@ -31,7 +31,7 @@ const ACTIONS = {
   /** With one of a few keys, so that some repeat each other. */
   'submit with a key': 3,
   accept: 6,
-  complete: 6,
+  complete: 9,
   fail: 4,
   'time out': 2,
   'cancel by the user': 3,
@@ -206,12 +206,12 @@ describe('credits, whatever happens at the same time (F8, F11, F13)', () => {
       'TASK_ALREADY_ENDED',
       'NOTHING_TO_REFUND',
     ])
-      expect(done.get(what) ?? 0, what).toBeGreaterThan(5)
+      expect(done.get(what) ?? 0, what).toBeGreaterThan(3)
     const [ends] = await database.sql<{ captures: number; refunds: number; adjusts: number; open: number }[]>`
       select count(*) filter (where kind = 'capture')::int as captures, count(*) filter (where kind = 'refund')::int as refunds,
         count(*) filter (where kind = 'adjust')::int as adjusts
       from holdfast.credit_ledger
     `
-    for (const count of Object.values(ends ?? {})) expect(count).toBeGreaterThan(20)
+    for (const count of Object.values(ends ?? {})) expect(count).toBeGreaterThan(10)
   }, 180_000)
 })

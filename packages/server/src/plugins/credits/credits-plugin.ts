@@ -21,11 +21,10 @@ export function createCreditsPlugin(types: TaskTypes, options: false | CreditsOp
     ...(options === false
       ? {}
       : {
-          onSubmit: (tx, task) =>
-            holdCredits(tx, task, {
-              price: priceOf(task.type, types[task.type], task.params),
-              initial: options.initial ?? 0,
-            }),
+          async onSubmit(tx, task) {
+            const price = priceOf(task.type, types[task.type], task.params)
+            await holdCredits(tx, task, { price, initial: options.initial ?? 0 })
+          },
         }),
     async onSettled(tx, task, settlement) {
       if (task.creditsHeld === 0) return

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-const source = { conditions: ['holdfast-source', 'module', 'import', 'default'] }
+const source = { conditions: ['holdfast-source', 'node', 'import', 'default'] }
 
 /**
  * Packages import each other by name; `holdfast-source` makes that mean their sources, so that a test

@@ -15,7 +15,17 @@ export interface CaseState {
   keys: number
   messages: { id: string; taskId: string }[]
   unread: number
-  artifacts: { taskId: string; messageId: string | null }[]
+  /** What the user has, and every entry of the ledger, such as `hold 4`. */
+  credits: { balance: number; held: number; ledger: string[] }
+  artifacts: {
+    taskId: string
+    messageId: string | null
+    state: string
+    sourceUrl: string
+    objectKey: string | null
+    bytes: number | null
+    sha256: string | null
+  }[]
 }
 
 export async function readCaseState(sql: postgres.Sql): Promise<CaseState> {
@@ -33,8 +43,17 @@ export async function readCaseState(sql: postgres.Sql): Promise<CaseState> {
       'keys', (select count(*) from holdfast.idempotency_keys),
       'messages', (select coalesce(json_agg(json_build_object('id', id, 'taskId', task_id)), '[]') from holdfast.messages),
       'unread', (select coalesce(sum(unread_count), 0) from holdfast.conversations),
+      'credits', json_build_object(
+        'balance', (select coalesce(sum(balance), 0) from holdfast.credit_accounts),
+        'held', (select coalesce(sum(held), 0) from holdfast.credit_accounts),
+        'ledger', (select coalesce(json_agg(kind || ' ' || amount order by kind), '[]') from holdfast.credit_ledger)
+      ),
       'artifacts', (
-        select coalesce(json_agg(json_build_object('taskId', task_id, 'messageId', message_id)), '[]') from holdfast.artifacts
+        select coalesce(json_agg(json_build_object(
+          'taskId', task_id, 'messageId', message_id, 'state', state, 'sourceUrl', source_url, 'objectKey', object_key,
+          'bytes', bytes, 'sha256', sha256
+        )), '[]')
+        from holdfast.artifacts
       )
     ) as state
   `

@@ -1,5 +1,6 @@
 import type { CaseState } from './case-state.ts'
 import type { Scenario } from './scenarios.ts'
+import type { StoredFiles } from './stored-files.ts'
 
 interface CaseFacts {
   scenario: Scenario
@@ -12,11 +13,13 @@ interface CaseFacts {
   creates: number
   /** Create requests that reached the provider, accepted or not. */
   sends: number
+  /** What is in the store, and the hash of what its source gives out; null without a store. */
+  files: (StoredFiles & { source: string }) | null
 }
 
 /** What must hold however often and wherever a server died: each sentence that does not. */
 export function findViolations(facts: CaseFacts): string[] {
-  const { scenario, atDeath, end, answeredIds, creates, sends } = facts
+  const { scenario, atDeath, end, answeredIds, creates, sends, files } = facts
   const violations: string[] = []
   const must = (holds: boolean, sentence: string) => {
     if (!holds) violations.push(sentence)
@@ -61,12 +64,32 @@ export function findViolations(facts: CaseFacts): string[] {
   must(end.messages.length === count, `there are ${end.messages.length} messages`)
   must(end.unread === count, `the conversation says ${end.unread} unread`)
   must(end.artifacts.length === count, `there are ${end.artifacts.length} artifacts`)
+  const { balance, held, ledger } = end.credits
+  // Cancelled by its user: given back, or spent if the provider had accepted it.
+  const spent = ledger.includes('capture 4')
+  must(
+    ledger.join() === (spent ? 'capture 4,grant 100,hold 4' : 'grant 100,hold 4,refund 4'),
+    `the ledger says ${ledger.join(', ')}`,
+  )
+  must(balance === (spent ? 96 : 100) && held === 0, `the user has ${balance}, and ${held} held`)
+  must(task.status === 'cancelled' || spent === completed, `${spent ? '' : 'not '}paid, but ${task.status}`)
   must(task.messageId === (end.messages[0]?.id ?? null), 'the task does not name its message')
   must(
     end.messages.every(({ taskId }) => taskId === task.id) &&
       end.artifacts.every(({ taskId, messageId }) => taskId === task.id && messageId === task.messageId),
     'the message or the artifact is not of this task',
   )
+  if (files) {
+    const [file] = end.artifacts
+    must(file?.state === 'stored', `the file is ${file?.state}, not stored`)
+    must(files.objects.length === 1, `there are ${files.objects.length} objects for one file`)
+    must(files.unfinished === 0, `${files.unfinished} unfinished files are left`)
+    must(file?.objectKey === files.objects[0]?.key, 'the row and the store name different objects')
+    must(
+      file?.sha256 === files.source && files.objects[0]?.sha256 === files.source,
+      'the copy is not what its source gives out',
+    )
+  }
   return violations
 }
 

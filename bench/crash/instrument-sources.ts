@@ -20,9 +20,12 @@ interface Instrumented {
 
 const SOURCE = new URL('../../packages/server/src/', import.meta.url)
 
-/** Where a task is created, sent, polled and ended. Not the simulator: it stands for the world outside. */
+/** Where a task is created, sent, polled and ended, and its files are copied. Not the simulator: it stands for the world outside. */
 const COVERED = [
   'engine/',
+  'artifacts/',
+  'objects/filesystem-store.ts',
+  'objects/object-file.ts',
   'tasks/',
   'plugins/',
   'poller/',
@@ -34,7 +37,7 @@ const COVERED = [
 ]
 const LEFT_OUT = /\/simulator\/|\.test\.ts$|database\/migrate\.ts$/
 
-/** Finds every `await` of the submit, poll, settle and sweep paths and puts calls around it, for `preload.ts` to answer. */
+/** Finds every `await` of the submit, poll, settle, sweep and mirror paths and puts calls around it, for `preload.ts` to answer. */
 export async function instrumentSources(): Promise<Instrumented> {
   const folder = fileURLToPath(SOURCE)
   const files = (await readdir(folder, { recursive: true, withFileTypes: true }))

@@ -24,5 +24,7 @@ export interface Orders {
 export interface ServerProcessSettings {
   databaseUrl: string
   kieUrl: string
+  /** Where result files are copied to; they are not without it. */
+  storeFolder?: string | undefined
   orders?: Orders
 }

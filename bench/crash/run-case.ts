@@ -11,6 +11,7 @@ import type { Kill, Orders } from './orders.ts'
 import type { Scenario } from './scenarios.ts'
 import { startReplyGate } from './start-reply-gate.ts'
 import { type ServerProcess, startServerProcess } from './start-server-process.ts'
+import { hashOfSource, readStoredFiles } from './stored-files.ts'
 import { until } from './until.ts'
 
 export interface CrashCase {
@@ -65,6 +66,7 @@ export async function runCase(lab: CrashLab, crash: CrashCase): Promise<CaseRepo
     const kieUrl = gate.url
     const sends = () => simulator.log.filter(({ path }) => path.endsWith('/createTask')).length
 
+    const storeFolder = scenario.mirror ? lab.newFile('store') : undefined
     let current: ServerProcess | null = null
     undo.push(async () => {
       for (const server of servers) await server.kill()
@@ -73,7 +75,7 @@ export async function runCase(lab: CrashLab, crash: CrashCase): Promise<CaseRepo
       for (const server of servers) await server.kill()
     })
     const start = async (orders?: Orders) => {
-      current = await startServerProcess({ databaseUrl: database.url, kieUrl, orders })
+      current = await startServerProcess({ databaseUrl: database.url, kieUrl, storeFolder, orders })
       servers.push(current)
       return current
     }
@@ -173,13 +175,18 @@ export async function runCase(lab: CrashLab, crash: CrashCase): Promise<CaseRepo
     const end = await readCaseState(database.sql)
     const [task] = end.tasks
     const creates = simulator.creates()
+    const [artifact] = end.artifacts
+    const files =
+      storeFolder && artifact
+        ? { ...(await readStoredFiles(storeFolder)), source: await hashOfSource(artifact.sourceUrl) }
+        : null
     return {
       died,
       outcome: task ? (task.failureCode ?? task.status) : 'no task',
       creates,
       sends: sends(),
       messages: end.messages.length,
-      violations: findViolations({ scenario, atDeath, end, answeredIds, creates, sends: sends() }),
+      violations: findViolations({ scenario, atDeath, end, answeredIds, creates, sends: sends(), files }),
       passed,
       said: said(servers),
     }

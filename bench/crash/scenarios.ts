@@ -17,6 +17,8 @@ export interface Scenario {
   cancel?: 'running' | 'sending'
   /** The client sends its request twice at once, with the same key. */
   twice?: boolean
+  /** There is a store, and the result is copied to it. */
+  mirror?: boolean
   /** A first process dies with the create marked as being sent; points are those of the process after it. */
   afterLostCreate?: boolean
 }
@@ -26,10 +28,20 @@ const SUBMITTING = [
   'engine/until-written.ts',
   'tasks/mark-sending.ts',
   'tasks/settle-task.ts',
+  'tasks/create-settle.ts',
   'database/',
   'providers/',
 ]
-const POLLING = ['engine/run-poll.ts', 'tasks/settle-task.ts', 'database/', 'providers/']
+const POLLING = [
+  'engine/run-poll.ts',
+  'tasks/settle-task.ts',
+  'tasks/create-settle.ts',
+  'plugins/',
+  'database/',
+  'providers/',
+]
+
+const MIRRORING = ['engine/run-mirror', 'engine/claim-mirrors.ts', 'artifacts/', 'objects/']
 
 export const SCENARIOS: readonly Scenario[] = [
   {
@@ -109,7 +121,14 @@ export const SCENARIOS: readonly Scenario[] = [
     type: 'image',
     prompt: 'a lighthouse [stuck]',
     armAt: 'tasks/cancel-task.ts',
-    around: ['tasks/cancel-task.ts', 'tasks/settle-task.ts', 'engine/run-cancel.ts', 'database/'],
+    around: [
+      'tasks/cancel-task.ts',
+      'tasks/settle-task.ts',
+      'tasks/create-settle.ts',
+      'plugins/',
+      'engine/run-cancel.ts',
+      'database/',
+    ],
     ends: { status: 'cancelled', code: null },
     maxSends: 1,
     cancel: 'running',
@@ -131,11 +150,32 @@ export const SCENARIOS: readonly Scenario[] = [
     cancel: 'sending',
   },
   {
+    name: 'is copied',
+    type: 'image',
+    prompt: 'a lighthouse [fast]',
+    // From the success of the provider on: the first of it is that the file is written down.
+    armAt: 'artifacts/write-artifacts.ts',
+    around: MIRRORING,
+    ends: { status: 'completed', code: null },
+    maxSends: 1,
+    mirror: true,
+  },
+  {
+    name: 'copied by a new link',
+    type: 'image',
+    prompt: 'a lighthouse [fast] [dead-links]',
+    armAt: 'artifacts/write-artifacts.ts',
+    around: ['engine/run-mirror.ts', 'artifacts/mirror-writes.ts', 'providers/kie/kie.ts'],
+    ends: { status: 'completed', code: null },
+    maxSends: 1,
+    mirror: true,
+  },
+  {
     name: 'asked twice',
     type: 'image',
     prompt: 'a lighthouse [fast]',
     armAt: 'tasks/create-task.ts',
-    around: ['tasks/create-task.ts'],
+    around: ['tasks/create-task.ts', 'tasks/idempotency-key.ts', 'plugins/'],
     ends: { status: 'completed', code: null },
     maxSends: 1,
     twice: true,
@@ -145,7 +185,7 @@ export const SCENARIOS: readonly Scenario[] = [
     type: 'impatient',
     prompt: 'a lighthouse [busy:99]',
     armAt: 'tasks/create-task.ts',
-    around: ['sweeps/', 'dead-letters/', 'tasks/settle-task.ts'],
+    around: ['sweeps/', 'dead-letters/', 'tasks/settle-task.ts', 'tasks/create-settle.ts', 'plugins/'],
     ends: { status: 'failed', code: 'WAIT_EXCEEDED' },
     // Turned away each time, so it may be sent again.
     maxSends: 99,
@@ -155,7 +195,7 @@ export const SCENARIOS: readonly Scenario[] = [
     type: 'image',
     prompt: 'a lighthouse [code:500]',
     armAt: 'engine/run-submit.ts',
-    around: ['engine/run-submit.ts', 'dead-letters/give-up.ts'],
+    around: ['engine/run-submit.ts', 'dead-letters/'],
     ends: { status: 'failed', code: 'SUBMIT_REFUSED' },
     // Refused ones were certainly not accepted, so they may be sent again.
     maxSends: 3,

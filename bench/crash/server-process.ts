@@ -1,12 +1,13 @@
 import { createServer } from 'node:http'
 import { createHoldfast, createKie, createLog, defaultTaskTypes, type TaskType } from '@holdfast/server'
+import { createFilesystemStore } from '../../packages/server/src/objects/filesystem-store.ts'
 import type { ServerProcessSettings } from './orders.ts'
 
 /**
  * A server as an application would embed it, with every wait made short, so that what a killed process had claimed
  * comes back within three seconds. Says its port as one line of JSON and ends with whoever started it.
  */
-const { databaseUrl, kieUrl }: ServerProcessSettings = JSON.parse(process.argv[2] ?? '{}')
+const { databaseUrl, kieUrl, storeFolder }: ServerProcessSettings = JSON.parse(process.argv[2] ?? '{}')
 
 const kie = createKie({
   apiKey: 'crash-key',
@@ -14,7 +15,7 @@ const kie = createKie({
   models: { image: 'google/nano-banana', hurried: 'google/nano-banana', impatient: 'google/nano-banana' },
   limits: { callTimeoutMs: 2_000, minPollMs: 150, notFoundGraceMs: 200 },
 })
-const image: TaskType = { ...(defaultTaskTypes.image as TaskType), watchedPollMs: 150 }
+const image: TaskType = { ...(defaultTaskTypes.image as TaskType), watchedPollMs: 150, credits: 4 }
 
 const holdfast = createHoldfast({
   database: databaseUrl,
@@ -22,6 +23,17 @@ const holdfast = createHoldfast({
   // KIE cannot cancel; with a provider that can, that path runs too.
   providers: [{ ...kie, cancel: async () => true }],
   types: { image, hurried: { ...image, deadlineMs: 500 }, impatient: { ...image, waitLimitMs: 1_000 } },
+  credits: { initial: 100 },
+  ...(storeFolder
+    ? {
+        objects: createFilesystemStore({
+          directory: storeFolder,
+          baseUrl: 'http://127.0.0.1',
+          secret: 'only for crashes',
+        }),
+        mirror: { allowLoopback: true, leaseMs: 1_000 },
+      }
+    : {}),
   engine: { leaseMarginMs: 300, idleMs: 100, sweepEveryMs: 300 },
   streams: { sweepMs: 500 },
   log: createLog('info', process.stderr),

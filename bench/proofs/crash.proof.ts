@@ -1,4 +1,4 @@
-/** A server killed at every await of submit, poll and settle: nothing is lost, sent twice or told twice. */
+/** A server killed at every await of submit, poll, settle and copying: nothing is lost, sent, told or stored twice. */
 import { parseArgs } from 'node:util'
 import { chooseKills } from '../crash/choose-kills.ts'
 import { openCrashLab } from '../crash/crash-lab.ts'
@@ -9,12 +9,14 @@ import { REPLY_UNDER_WAY, SCENARIOS } from '../crash/scenarios.ts'
 
 const HELP = `npm run proof -- crash [options]
 
+  --scenario S   only the scenarios whose name contains S
   --only TEXT    only scenarios and points whose name contains TEXT
   --lanes N      cases at a time (3)
   --verbose      what the servers said in a case that went wrong`
 
 const { values: options } = parseArgs({
   options: {
+    scenario: { type: 'string', default: '' },
     only: { type: 'string', default: '' },
     lanes: { type: 'string', default: '3' },
     verbose: { type: 'boolean', default: false },
@@ -39,7 +41,8 @@ const rows: Row[] = []
 const passed = new Set<string>()
 try {
   const jobs: { row: Row; crash: CrashCase }[] = []
-  const recorded = await runInLanes(SCENARIOS, Number(options.lanes), async (scenario) => ({
+  const scenarios = SCENARIOS.filter(({ name }) => name.includes(options.scenario))
+  const recorded = await runInLanes(scenarios, Number(options.lanes), async (scenario) => ({
     scenario,
     hits: await recordHits(lab, scenario),
   }))
@@ -55,12 +58,14 @@ try {
       jobs.push({ row, crash: { scenario, kill } })
     }
   }
-  const underWay: Row = { name: REPLY_UNDER_WAY.name, point: 'killed from outside', hits: 1, reports: [] }
-  rows.push(underWay)
-  jobs.push({ row: underWay, crash: { scenario: REPLY_UNDER_WAY, killOnCreate: true } })
+  if (REPLY_UNDER_WAY.name.includes(options.scenario)) {
+    const underWay: Row = { name: REPLY_UNDER_WAY.name, point: 'killed from outside', hits: 1, reports: [] }
+    rows.push(underWay)
+    jobs.push({ row: underWay, crash: { scenario: REPLY_UNDER_WAY, killOnCreate: true } })
+  }
 
   console.log(
-    `${lab.points.length} awaits, ${passed.size} passed by ${SCENARIOS.length} scenarios; ${jobs.length} cases\n`,
+    `${lab.points.length} awaits, ${passed.size} passed by ${scenarios.length} scenarios; ${jobs.length} cases\n`,
   )
   let done = 0
   await runInLanes(jobs, Number(options.lanes), async ({ row, crash }) => {

@@ -23,8 +23,16 @@ interface Dangerous {
 const DANGEROUS: Dangerous[] = [
   {
     title: 'inside the transaction that makes the task',
-    file: 'tasks/create-task.ts',
+    file: 'tasks/idempotency-key.ts',
     text: 'const taken = await tx',
+    moment: 'after',
+    outcome: 'completed',
+    creates: 1,
+  },
+  {
+    title: 'inside the transaction that makes the task, with its price held',
+    file: 'plugins/credits/credits-plugin.ts',
+    text: 'await holdCredits(',
     moment: 'after',
     outcome: 'completed',
     creates: 1,
@@ -95,8 +103,16 @@ const DANGEROUS: Dangerous[] = [
     creates: 1,
   },
   {
+    title: 'inside the settling transaction, with the credits spent',
+    file: 'plugins/credits/credits-plugin.ts',
+    text: 'await endHold(',
+    moment: 'after',
+    outcome: 'completed',
+    creates: 1,
+  },
+  {
     title: 'inside the settling transaction, with the message written',
-    file: 'tasks/settle-task.ts',
+    file: 'plugins/conversations/conversations-plugin.ts',
     text: 'await writeMessage(',
     moment: 'after',
     outcome: 'completed',
@@ -105,14 +121,61 @@ const DANGEROUS: Dangerous[] = [
   {
     title: 'when the end has been committed and nobody was told',
     file: 'engine/run-poll.ts',
-    text: 'const result = await settleTask(',
+    text: 'const result = await context.settle(',
     moment: 'after',
     outcome: 'completed',
     creates: 1,
   },
 ]
 
+/** From the provider's success to the stored file: one message, one object, the right bytes, nothing left over. */
+const COPYING: Pick<Dangerous, 'title' | 'file' | 'text' | 'moment'>[] = [
+  {
+    title: 'with the file written down as a result and not yet committed',
+    file: 'artifacts/write-artifacts.ts',
+    text: 'await tx`',
+    moment: 'after',
+  },
+  {
+    title: 'with the file claimed',
+    file: 'engine/run-mirrors.ts',
+    text: 'const claimed = await claimMirrors(',
+    moment: 'after',
+  },
+  {
+    title: 'in the middle of the transfer',
+    file: 'objects/object-file.ts',
+    text: 'await writeChunks(',
+    moment: 'during',
+  },
+  {
+    title: 'with all bytes on the disk and not in their place',
+    file: 'objects/filesystem-store.ts',
+    text: 'await moveTo(path, temporary)',
+    moment: 'before',
+  },
+  {
+    title: 'with the object stored and not written down',
+    file: 'artifacts/copy-file.ts',
+    text: 'await objects.put(',
+    moment: 'after',
+  },
+  {
+    title: 'inside the transaction that writes it down',
+    file: 'artifacts/mark-stored.ts',
+    text: 'const stored = await transaction(',
+    moment: 'during',
+  },
+  {
+    title: 'when it is written down and nobody was told',
+    file: 'engine/run-mirror.ts',
+    text: 'const stored = await written(',
+    moment: 'after',
+  },
+]
+
 const [completes] = SCENARIOS as [Scenario]
+const isCopied = SCENARIOS.find(({ name }) => name === 'is copied') as Scenario
 const LANES = 3
 const DRAWN = 4
 const SEED = 20261116
@@ -128,6 +191,12 @@ beforeAll(async () => {
       { scenario: completes, kill: { point: findPoint(lab.points, file, text), moment, hit } },
     ]),
   )
+  for (const { title, file, text, moment } of COPYING) {
+    cases.set(title, {
+      scenario: isCopied,
+      kill: { point: findPoint(lab.points, file, text), moment, hit: 1 },
+    })
+  }
   cases.set(REPLY_UNDER_WAY.name, { scenario: REPLY_UNDER_WAY, killOnCreate: true })
   const kills = chooseKills(completes, await recordHits(lab, completes))
   const random = seeded(SEED)
@@ -139,13 +208,17 @@ beforeAll(async () => {
   reports = new Map(
     await runInLanes(jobs, LANES, async ([title, crash]) => [title, await runCase(lab, crash)]),
   )
-}, 240_000)
+}, 360_000)
 
 afterAll(() => lab?.close(), 60_000)
 
 describe('a server killed with SIGKILL and started again (F8, F10, F11)', () => {
   it.each(DANGEROUS)('$title: $outcome', ({ title, outcome, creates }) => {
     expectReport(title, { violations: [], died: true, outcome, creates })
+  })
+
+  it.each(COPYING)('$title: one message, one object, the right bytes (O2)', ({ title }) => {
+    expectReport(title, { violations: [], died: true, outcome: 'completed', creates: 1, messages: 1 })
   })
 
   it('while the reply to the create is under way: one create, SUBMIT_UNKNOWN', () => {

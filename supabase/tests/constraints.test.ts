@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Sql } from '../../packages/server/src/database/connect.ts'
+import type { Sql, Tx } from '../../packages/server/src/database/connect.ts'
 import { rolledBack } from '../../packages/server/test/rolled-back.ts'
 import { type Seeded, seedUser } from '../../packages/server/test/seed-user.ts'
 import { createTestDatabase, type TestDatabase } from '../../packages/server/test/test-database.ts'
@@ -29,8 +29,14 @@ const completed = (set: string) => `update holdfast.tasks set ${set} where id = 
 const BUDGET = `insert into holdfast.budgets (provider, operation, per_second, burst, max_in_flight, tokens)`
 const SHARE = `insert into holdfast.budget_shares (provider, operation, replica, in_flight, expires_at)`
 
+const REMOVED = `insert into holdfast.removed_tasks_by_day (day, type, provider, lane, status, tasks, started, run_ms)`
+
 const VIOLATIONS: Record<string, string[]> = {
   timeout_is_positive: [`update holdfast.tasks set timeout_ms = 0`],
+  files_are_kept_for_a_while: [`update holdfast.tasks set keep_ms = 0`],
+  removed_counts_are_not_negative: [
+    `${REMOVED} values ('2026-01-01', 'image', 'kie', 'free_default', 'completed', -1, 0, 0)`,
+  ],
   budget_operation_is_known: [`${BUDGET} values ('p', 'poll', 1, 1, 1, 1)`],
   budget_lets_something_through: [
     `${BUDGET} values ('p', 'query', 0, 1, 1, 1)`,
@@ -123,6 +129,7 @@ const VIOLATIONS: Record<string, string[]> = {
     completed('attempts = attempts + 1'),
     completed(`failure_code = 'X'`),
   ],
+  unsaved_only_when_ended: [running(`unsaved = '{app}'`), pending(`unsaved = '{app}'`)],
   task_message_is_written_once: [completed('message_id = null'), completed('message_id = holdfast.new_id()')],
 
   external_id_comes_with_its_time: [
@@ -165,9 +172,34 @@ const VIOLATIONS: Record<string, string[]> = {
   ordinal_is_not_negative: [`update holdfast.artifacts set ordinal = -1`],
 
   account_has_a_user: [`insert into holdfast.credit_accounts (user_id) values ('')`],
-  balance_is_not_negative: [`update holdfast.credit_accounts set balance = -1`],
+  balance_is_not_negative: [
+    `update holdfast.credit_accounts set balance = -1`,
+    ledger('task_id, kind, amount', `:running, 'hold', 91`),
+    ledger('kind, amount, reason', `'adjust', -91, 'too much'`),
+  ],
   held_is_not_negative: [`update holdfast.credit_accounts set held = -1`],
   one_entry_per_task_and_kind: [ledger('task_id, kind, amount', `:completed, 'hold', 1`)],
+  one_end_per_hold: [
+    `${ledger('task_id, kind, amount', `:completed, 'capture', 10`)}; ${ledger('task_id, kind, amount', `:completed, 'refund', 10`)}`,
+    `${ledger('task_id, kind, amount', `:completed, 'refund', 10`)}; ${ledger('task_id, kind, amount', `:completed, 'capture', 10`)}`,
+  ],
+  a_hold_ends_whole: [
+    ledger('task_id, kind, amount', `:completed, 'capture', 9`),
+    ledger('task_id, kind, amount', `:completed, 'refund', 11`),
+    ledger('task_id, kind, amount', `:running, 'refund', 10`),
+    `insert into holdfast.credit_accounts (user_id, held) values ('eve', 10); insert into holdfast.credit_ledger (user_id, task_id, kind, amount) values ('eve', :completed, 'refund', 10)`,
+  ],
+  only_what_was_captured_is_given_back: [
+    ledger('task_id, kind, amount, reason', `:completed, 'adjust', 10, 'not captured'`),
+    `${ledger('task_id, kind, amount', `:completed, 'capture', 10`)}; ${ledger('task_id, kind, amount, reason', `:completed, 'adjust', 11, 'more'`)}`,
+  ],
+  ledger_key_has_a_sane_length: [
+    ledger('kind, amount, key', `'grant', 1, ''`),
+    ledger('kind, amount, key', `'grant', 1, repeat('x', 301)`),
+  ],
+  one_entry_per_key: [
+    `${ledger('kind, amount, key', `'grant', 1, 'x'`)}; ${ledger('kind, amount, key', `'grant', 2, 'x'`)}`,
+  ],
   ledger_kind_is_known: [ledger('kind, amount', `'gift', 1`)],
   task_entries_name_their_task: [
     ledger('kind, amount', `'refund', 1`),
@@ -225,6 +257,41 @@ describe('every rule that the schema names', () => {
   )
 })
 
+describe('an account is what its ledger adds up to (F13)', () => {
+  const account = async (tx: Tx) =>
+    (await tx`select balance::int, held::int from holdfast.credit_accounts where user_id = 'ada'`)[0]
+
+  it('because every entry changes it, and nothing else', () =>
+    rolledBack(sql, async (tx) => {
+      expect(await account(tx)).toEqual({ balance: 90, held: 10 })
+      await tx.unsafe(ledger('kind, amount', `'grant', 5`))
+      expect(await account(tx)).toEqual({ balance: 95, held: 10 })
+      await tx.unsafe(fillIn(ledger('task_id, kind, amount', `:running, 'hold', 20`)))
+      expect(await account(tx)).toEqual({ balance: 75, held: 30 })
+      await tx.unsafe(fillIn(ledger('task_id, kind, amount', `:running, 'refund', 20`)))
+      expect(await account(tx)).toEqual({ balance: 95, held: 10 })
+      await tx.unsafe(fillIn(ledger('task_id, kind, amount', `:completed, 'capture', 10`)))
+      expect(await account(tx)).toEqual({ balance: 95, held: 0 })
+      await tx.unsafe(fillIn(ledger('task_id, kind, amount, reason', `:completed, 'adjust', 10, 'sorry'`)))
+      expect(await account(tx)).toEqual({ balance: 105, held: 0 })
+      await tx.unsafe(ledger('kind, amount, reason', `'adjust', -100, 'a mistake'`))
+      expect(await account(tx)).toEqual({ balance: 5, held: 0 })
+      const [audit] = await tx`
+        select sum(balance_change)::int as balance, sum(held_change)::int as held from holdfast.credit_audit where user_id = 'ada'
+      `
+      // The seeded account began with 100 that no entry tells of.
+      expect(audit).toEqual({ balance: 5 - 100, held: 0 })
+    }))
+
+  it('and an entry that finds its like already there changes nothing', () =>
+    rolledBack(sql, async (tx) => {
+      await tx.unsafe(
+        `${fillIn(ledger('task_id, kind, amount', `:completed, 'hold', 10`))} on conflict on constraint one_entry_per_task_and_kind do nothing`,
+      )
+      expect(await account(tx)).toEqual({ balance: 90, held: 10 })
+    }))
+})
+
 describe('what outlives what', () => {
   it('a message and its files outlive their task’s row, and so does the ledger', () =>
     rolledBack(sql, async (tx) => {
@@ -251,9 +318,17 @@ describe('what outlives what', () => {
   it('what is to be done for a task goes with it', () =>
     rolledBack(sql, async (tx) => {
       await tx`delete from holdfast.tasks where id = ${seeded.pendingTaskId}`
-      for (const table of ['work', 'provider_jobs', 'idempotency_keys'])
+      for (const table of ['work', 'provider_jobs'])
         expect(
           await tx`select from ${tx(`holdfast.${table}`)} where task_id = ${seeded.pendingTaskId}`,
         ).toHaveLength(0)
+    }))
+
+  it('a key that made a task stays used when the task is gone', () =>
+    rolledBack(sql, async (tx) => {
+      await tx`delete from holdfast.tasks where id = ${seeded.pendingTaskId}`
+      expect(
+        await tx`select from holdfast.idempotency_keys where task_id = ${seeded.pendingTaskId}`,
+      ).not.toHaveLength(0)
     }))
 })

@@ -10,6 +10,7 @@ let sql: Sql
 /** Read from the catalog, so that a table or view that comes later is covered by itself. */
 interface Relation {
   name: string
+  isView: boolean
   columns: string[]
   /** Those that `authenticated` may read. */
   visible: string[]
@@ -17,7 +18,7 @@ interface Relation {
 let relations: Relation[]
 /** Those that are of nobody, such as the list of migrations: they have no user and no task. */
 let ownerless: string[]
-const OUT_OF_SIGHT = ['provider_jobs', 'work', 'idempotency_keys', 'dead_letters']
+const OUT_OF_SIGHT = ['provider_jobs', 'work', 'idempotency_keys', 'dead_letters', 'credit_audit']
 const HIDDEN_COLUMNS = {
   tasks: [
     'attempts',
@@ -29,7 +30,7 @@ const HIDDEN_COLUMNS = {
     'changed_xid',
   ],
   artifacts: ['source_url', 'source_expires_at', 'object_key', 'sha256', 'attempts', 'last_error'],
-  credit_ledger: ['reason', 'actor'],
+  credit_ledger: ['reason', 'actor', 'key'],
 }
 
 beforeAll(async () => {
@@ -38,11 +39,11 @@ beforeAll(async () => {
   await seedUser(sql, 'ada')
   await seedUser(sql, 'bob')
   relations = await sql<Relation[]>`
-    select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns,
+    select c.relname as name, c.relkind in ('v', 'm') as "isView", array_agg(a.attname::text order by a.attnum) as columns,
       coalesce(array_agg(a.attname::text order by a.attnum) filter (where has_column_privilege('authenticated', c.oid, a.attnum, 'select')), '{}') as visible
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     where c.relnamespace = 'holdfast'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
-    group by c.oid, c.relname order by 1
+    group by c.oid, c.relname, c.relkind order by 1
   `
   ownerless = relations
     .filter(({ columns }) => !columns.includes('user_id') && !columns.includes('task_id'))
@@ -73,7 +74,10 @@ function changes({ name, columns }: Relation): string[] {
   ]
 }
 
-/** In one round trip: there are hundreds. What writes an identity column is refused before rights are asked for. */
+/**
+ * In one round trip: there are hundreds. What writes an identity column, or a view that cannot be written to, is
+ * refused before rights are asked for.
+ */
 async function expectAllRefused(role: string, claims: string | null, statements: string[]) {
   const allowed = await as(role, claims, async (tx) => {
     await tx`select set_config('test.statements', ${JSON.stringify(statements)}, true)`
@@ -88,7 +92,8 @@ async function expectAllRefused(role: string, claims: string | null, statements:
             execute statement;
             allowed := allowed || to_jsonb(statement);
           exception
-            when insufficient_privilege or generated_always then null;
+            when insufficient_privilege or generated_always or object_not_in_prerequisite_state or wrong_object_type
+              or feature_not_supported then null;
             when others then allowed := allowed || to_jsonb(statement || ' -> ' || sqlerrm);
           end;
         end loop;
@@ -250,12 +255,12 @@ describe('row-level security (S1)', () => {
   })
 
   it('as service_role everything is seen and can be changed', async () => {
-    for (const { name, columns } of relations.filter(({ name }) => !ownerless.includes(name))) {
+    for (const { name, isView, columns } of relations.filter(({ name }) => !ownerless.includes(name))) {
       const [all] = await sql.unsafe<{ count: string }[]>(`select count(*) from holdfast.${name}`)
       await as('service_role', null, async (tx) => {
         const [seen] = await tx.unsafe<{ count: string }[]>(`select count(*) from holdfast.${name}`)
         expect(seen, name).toEqual(all)
-        if (name !== 'credit_ledger') {
+        if (name !== 'credit_ledger' && !isView) {
           const changed = await tx.unsafe(
             `update holdfast.${name} set "${columns.at(-1)}" = "${columns.at(-1)}"`,
           )

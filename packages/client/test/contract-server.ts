@@ -205,6 +205,7 @@ export async function startContractServer() {
       conversationId: null,
       placeholderId: null,
       messageId: null,
+      saveState: 'none',
       parentId: null,
       retryOf: null,
       estimatedAt: null,

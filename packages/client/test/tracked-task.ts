@@ -14,6 +14,7 @@ export function trackedTask(given: Partial<TrackedTask> = {}): TrackedTask {
     conversationId: null,
     placeholderId: null,
     messageId: null,
+    saveState: 'none',
     parentId: null,
     retryOf: null,
     estimatedAt: null,

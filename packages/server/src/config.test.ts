@@ -14,6 +14,8 @@ describe('readConfig', () => {
       production: false,
       simulatorPort: 8788,
       providers: { image: null, video: null, vendors: { kie: { apiKey: null, baseUrl: null } } },
+      publicUrl: null,
+      objects: { kind: 'filesystem', secret: null },
     })
     expect(isAbsolute(readConfig({}).dataDir)).toBe(true)
   })
@@ -70,5 +72,155 @@ describe('readConfig', () => {
 
   it('knows production', () => {
     expect(readConfig({ NODE_ENV: 'production' }).production).toBe(true)
+  })
+
+  it('knows where it is reached from outside', () => {
+    expect(readConfig({ PUBLIC_URL: 'https://api.example.com/holdfast/' }).publicUrl).toBe(
+      'https://api.example.com/holdfast',
+    )
+    expect(() => readConfig({ PUBLIC_URL: 'api.example.com' })).toThrow(
+      /PUBLIC_URL is "api.example.com"; it must/,
+    )
+    expect(() => readConfig({ PUBLIC_URL: 'ftp://example.com' })).toThrow(
+      /PUBLIC_URL is .* it must be an address/,
+    )
+  })
+
+  const s3 = { S3_BUCKET: 'results', S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'hidden-from-all' }
+  const s3Settings = { kind: 's3', bucket: 'results', accessKeyId: 'id', secretAccessKey: 'hidden-from-all' }
+  const supabase = {
+    SUPABASE_URL: 'https://p.supabase.co/',
+    SUPABASE_SERVICE_KEY: 'hidden-too',
+    SUPABASE_BUCKET: 'b',
+  }
+
+  it.each<[string, NodeJS.ProcessEnv, unknown]>([
+    [
+      'a folder of the data directory',
+      { HOLDFAST_DATA_DIR: '/data', FILES_SECRET: 'sixteen or more chars' },
+      {
+        kind: 'filesystem',
+        directory: '/data/files',
+        secret: 'sixteen or more chars',
+        secretFile: '/data/files-secret',
+      },
+    ],
+    ['a bucket at Amazon', { ...s3, S3_REGION: 'eu-west-1' }, { ...s3Settings, region: 'eu-west-1' }],
+    [
+      'a bucket elsewhere, in any region',
+      { ...s3, S3_ENDPOINT: 'http://minio:9000/', S3_PUBLIC_ENDPOINT: 'https://files.example.com' },
+      {
+        ...s3Settings,
+        region: 'us-east-1',
+        endpoint: 'http://minio:9000',
+        publicEndpoint: 'https://files.example.com',
+      },
+    ],
+    [
+      'a bucket elsewhere, all said',
+      {
+        ...s3,
+        S3_ENDPOINT: 'https://oss-cn-hangzhou.aliyuncs.com',
+        S3_REGION: 'cn-hangzhou',
+        S3_FORCE_PATH_STYLE: 'False',
+        S3_PREFIX: 'holdfast/',
+      },
+      {
+        ...s3Settings,
+        region: 'cn-hangzhou',
+        endpoint: 'https://oss-cn-hangzhou.aliyuncs.com',
+        forcePathStyle: false,
+        prefix: 'holdfast/',
+      },
+    ],
+    [
+      'a bucket of Supabase',
+      supabase,
+      { kind: 'supabase', url: 'https://p.supabase.co', serviceKey: 'hidden-too', bucket: 'b' },
+    ],
+    ['a folder, though tokens are checked by Supabase', { SUPABASE_URL: 'https://p.supabase.co' }, null],
+  ])('keeps results in %s', (_, env, objects) => {
+    const read = readConfig(env).objects
+    if (objects === null) expect(read.kind).toBe('filesystem')
+    else expect(read).toEqual(objects)
+  })
+
+  it.each<[string, NodeJS.ProcessEnv, RegExp]>([
+    [
+      'S3 without keys',
+      { S3_BUCKET: 'b', S3_REGION: 'r' },
+      /also S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY must be set/,
+    ],
+    [
+      'S3 without a bucket',
+      { S3_ENDPOINT: 'http://minio:9000' },
+      /With S3_ENDPOINT, also S3_BUCKET, .* must be set/,
+    ],
+    ['Amazon without a region', s3, /also S3_REGION must be set/],
+    [
+      'blank for a key',
+      { ...s3, S3_REGION: 'r', S3_SECRET_ACCESS_KEY: ' ' },
+      /also S3_SECRET_ACCESS_KEY must/,
+    ],
+    [
+      'an endpoint that is none',
+      { ...s3, S3_ENDPOINT: 'minio:9000' },
+      /S3_ENDPOINT is "minio:9000"; it must be/,
+    ],
+    [
+      'neither yes nor no',
+      { ...s3, S3_ENDPOINT: 'http://m', S3_FORCE_PATH_STYLE: 'maybe' },
+      /must be true or false/,
+    ],
+    ['Supabase without a bucket', { ...supabase, SUPABASE_BUCKET: '' }, /also SUPABASE_BUCKET must be set/],
+    [
+      'Supabase without a key',
+      { ...supabase, SUPABASE_SERVICE_KEY: '' },
+      /also SUPABASE_SERVICE_KEY must be set/,
+    ],
+    ['Supabase without a project', { ...supabase, SUPABASE_URL: '' }, /also SUPABASE_URL must be set/],
+    ['two places', { ...s3, S3_REGION: 'r', ...supabase }, /S3_BUCKET.* ask for S3 and SUPABASE_SERVICE_KEY/],
+    ['a short secret', { FILES_SECRET: 'brief' }, /FILES_SECRET is too short/],
+  ])('refuses %s, says what to set, and quotes no secret', (_, env, message) => {
+    expect(() => readConfig(env)).toThrow(message)
+    for (const secret of [env.S3_SECRET_ACCESS_KEY, env.SUPABASE_SERVICE_KEY, env.FILES_SECRET]) {
+      if (secret?.trim()) expect(() => readConfig(env)).not.toThrow(secret)
+    }
+  })
+
+  it('takes the address of a chat for alerts, and does not repeat one that is wrong', () => {
+    expect(readConfig({}).alertWebhookUrl).toBeNull()
+    const url = 'https://hooks.slack.com/services/T/B/hush'
+    expect(readConfig({ ALERT_WEBHOOK_URL: url }).alertWebhookUrl).toBe(url)
+    for (const ALERT_WEBHOOK_URL of ['hush', 'ftp://hush.example/x']) {
+      expect(() => readConfig({ ALERT_WEBHOOK_URL })).toThrow(/^ALERT_WEBHOOK_URL is not an address/)
+      expect(() => readConfig({ ALERT_WEBHOOK_URL })).not.toThrow(/hush/)
+    }
+  })
+})
+
+describe('webhooks of the app', () => {
+  const secret = `whsec_${Buffer.from('x'.repeat(32)).toString('base64')}`
+
+  it('are none unless asked for', () => {
+    expect(readConfig({}).webhooks).toEqual([])
+  })
+
+  it('go to one URL, with the events that were named', () => {
+    const env = { WEBHOOK_URL: 'https://app.example.com/hooks', WEBHOOK_SECRET: secret }
+    expect(readConfig(env).webhooks).toEqual([{ name: 'app', url: env.WEBHOOK_URL, secret }])
+    expect(readConfig({ ...env, WEBHOOK_EVENTS: 'task.completed, task.failed' }).webhooks).toMatchObject([
+      { events: ['task.completed', 'task.failed'] },
+    ])
+  })
+
+  it.each([
+    [{ WEBHOOK_URL: 'https://app.example.com' }, 'go together'],
+    [{ WEBHOOK_SECRET: secret }, 'go together'],
+    [{ WEBHOOK_URL: 'app', WEBHOOK_SECRET: secret }, 'http or https'],
+    [{ WEBHOOK_URL: 'https://app.example.com', WEBHOOK_SECRET: 'secret' }, 'whsec_'],
+    [{ WEBHOOK_URL: 'https://a.example', WEBHOOK_SECRET: secret, WEBHOOK_EVENTS: 'done' }, 'is no event'],
+  ])('half a setting is refused: %j', (env, message) => {
+    expect(() => readConfig(env)).toThrow(message)
   })
 })

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path'
 import { LANES, type Lane } from '@holdfast/shared'
 import type { JwtAuthOptions } from './auth/jwt-authenticate.ts'
+import { checkEndpoints, type TaskEvent, type WebhookEndpoint } from './deliveries/endpoint.ts'
+import { type ObjectSettings, readAddress, readObjectSettings } from './objects/object-settings.ts'
 import { PROVIDER_ENVIRONMENT, type ProviderSettings, readProviderSettings } from './provider-settings.ts'
 
 /** What the environment says. Read once, here; nothing else looks at `process.env`. */
@@ -11,6 +13,11 @@ export interface Config {
   port: number
   logLevel: string | null
   corsOrigins: string[]
+  /** Where browsers and providers reach this server, without a slash at the end. Null: where it listens. */
+  publicUrl: string | null
+  /** Where result files are kept. */
+  objects: ObjectSettings
+  mirror: { maxBytes: number | null; concurrency: number | null }
   /** Null: no token can be checked yet. */
   auth: JwtAuthOptions | null
   providers: ProviderSettings
@@ -18,6 +25,10 @@ export interface Config {
   lanes: Lane[] | null
   tasksPerMinute: number | null
   metricsToken: string | null
+  /** A secret, as much as a key is. */
+  alertWebhookUrl: string | null
+  serviceKeys: string[]
+  webhooks: WebhookEndpoint[]
   dataDir: string
   simulatorPort: number
   production: boolean
@@ -26,8 +37,12 @@ export interface Config {
 /** What `--help` says about the environment, beside the code that reads it. */
 export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['DATABASE_URL', 'PostgreSQL to use; without it an embedded one runs in HOLDFAST_DATA_DIR (dev only)'],
-  ['HOLDFAST_DATA_DIR', 'where the embedded database keeps its data (.holdfast)'],
+  ['HOLDFAST_DATA_DIR', 'where the embedded database and result files are kept (.holdfast)'],
   ['PORT, HOST', 'where to listen (8787, 127.0.0.1)'],
+  [
+    'PUBLIC_URL',
+    'where browsers and providers reach this server; with it, providers call back when they are done',
+  ],
   ['CORS_ORIGINS', 'origins whose pages may call the API, separated by commas (none)'],
   ['LOG_LEVEL', 'trace, debug, info, warn, error, fatal or silent (serve: info, dev: warn)'],
   ['SUPABASE_URL', 'check tokens by the public keys of this Supabase project'],
@@ -42,21 +57,50 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['REDIS_URL', 'Redis for the lock'],
   ['LANES', 'lanes that this process serves, separated by commas (all)'],
   ['TASKS_PER_MINUTE', 'how many tasks a user may create in a minute (60)'],
+  [
+    'WEBHOOK_URL, WEBHOOK_SECRET',
+    'tell this URL of yours what happens to tasks, signed with this secret (whsec_ and base64)',
+  ],
+  ['WEBHOOK_EVENTS', 'which events, separated by commas (all but task.progress)'],
+  ['SERVICE_KEYS', 'keys with which your own backend acts for its users, separated by commas (none)'],
+  [
+    'ALERT_WEBHOOK_URL',
+    'incoming webhook of a Slack or DingTalk chat that is told of what needs an operator (none: the log only)',
+  ],
   ['METRICS_TOKEN', 'lets its bearer read /metrics from elsewhere than this machine'],
+  [
+    'S3_BUCKET',
+    'keep result files in this bucket of S3, R2, MinIO, OSS …; without it, in HOLDFAST_DATA_DIR/files',
+  ],
+  ['S3_ACCESS_KEY_ID', 'whose bucket it is'],
+  ['S3_SECRET_ACCESS_KEY', 'and the secret to it'],
+  ['S3_ENDPOINT, S3_REGION', 'where it is: the endpoint unless at Amazon, the region there'],
+  ['S3_PUBLIC_ENDPOINT', 'where browsers reach it, if elsewhere'],
+  ['S3_FORCE_PATH_STYLE', 'endpoint/bucket (true with S3_ENDPOINT) or bucket.endpoint (false)'],
+  ['S3_PREFIX', 'what all keys in the bucket begin with (nothing)'],
+  ['SUPABASE_BUCKET', 'keep result files in this bucket of the project at SUPABASE_URL'],
+  ['SUPABASE_SERVICE_KEY', 'the service key of that project'],
+  ['FILES_SECRET', 'signs the URLs of files in HOLDFAST_DATA_DIR; without it one is made and kept there'],
+  ['MIRROR_MAX_BYTES', 'result files larger than this are not copied (2147483648)'],
+  ['MIRROR_CONCURRENCY', 'how many result files this process copies at once (8)'],
   ...PROVIDER_ENVIRONMENT,
   ['SIMULATOR_PORT', 'where the simulator listens (8788)'],
 ]
 
 export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const dataDir = resolve(text(env.HOLDFAST_DATA_DIR) ?? '.holdfast')
   return {
     databaseUrl: text(env.DATABASE_URL),
     host: text(env.HOST) ?? '127.0.0.1',
     port: port('PORT', env.PORT, 8787),
     logLevel: level(env.LOG_LEVEL),
-    corsOrigins: (env.CORS_ORIGINS ?? '')
-      .split(',')
-      .map((origin) => origin.trim().replace(/\/$/, ''))
-      .filter((origin) => origin !== ''),
+    corsOrigins: list(env.CORS_ORIGINS).map((origin) => origin.replace(/\/$/, '')),
+    publicUrl: readAddress(env, 'PUBLIC_URL') ?? null,
+    objects: readObjectSettings(env, dataDir),
+    mirror: {
+      maxBytes: positive('MIRROR_MAX_BYTES', env.MIRROR_MAX_BYTES),
+      concurrency: positive('MIRROR_CONCURRENCY', env.MIRROR_CONCURRENCY),
+    },
     auth: readAuth(env),
     providers: readProviderSettings(env),
     lock: {
@@ -67,7 +111,10 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     lanes: readLanes(env.LANES),
     tasksPerMinute: positive('TASKS_PER_MINUTE', env.TASKS_PER_MINUTE),
     metricsToken: text(env.METRICS_TOKEN),
-    dataDir: resolve(text(env.HOLDFAST_DATA_DIR) ?? '.holdfast'),
+    alertWebhookUrl: webAddress('ALERT_WEBHOOK_URL', env.ALERT_WEBHOOK_URL),
+    serviceKeys: list(env.SERVICE_KEYS),
+    webhooks: readWebhooks(env),
+    dataDir,
     simulatorPort: port('SIMULATOR_PORT', env.SIMULATOR_PORT, 8788),
     production: env.NODE_ENV === 'production',
   }
@@ -97,8 +144,39 @@ function level(value: string | undefined): string | null {
   return name
 }
 
+function readWebhooks(env: NodeJS.ProcessEnv): WebhookEndpoint[] {
+  const url = text(env.WEBHOOK_URL)
+  const secret = text(env.WEBHOOK_SECRET)
+  const events = list(env.WEBHOOK_EVENTS)
+  if (url === null && secret === null && events.length === 0) return []
+  if (url === null || secret === null) {
+    throw new Error('WEBHOOK_URL and WEBHOOK_SECRET go together: give both, or neither.')
+  }
+  const endpoint: WebhookEndpoint = { name: 'app', url, secret }
+  const webhooks = [events.length > 0 ? { ...endpoint, events: events as readonly TaskEvent[] } : endpoint]
+  checkEndpoints(webhooks)
+  return webhooks
+}
+
+function list(value: string | undefined): string[] {
+  return (value ?? '')
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
+
 function text(value: string | undefined): string | null {
   return value === undefined || value.trim() === '' ? null : value.trim()
+}
+
+/** Not named in the error: whoever has the address of a webhook can write there. */
+function webAddress(name: string, value: string | undefined): string | null {
+  const given = text(value)
+  if (given === null) return null
+  const protocol = URL.canParse(given) ? new URL(given).protocol : ''
+  if (protocol !== 'https:' && protocol !== 'http:')
+    throw new Error(`${name} is not an address that begins with https:// or http://.`)
+  return given
 }
 
 function port(name: string, value: string | undefined, otherwise: number): number {

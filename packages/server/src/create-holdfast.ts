@@ -2,16 +2,27 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import type { Logger } from 'pino'
+import { createAlerts } from './alerts/create-alerts.ts'
+import type { AlertWebhook } from './alerts/post-alert.ts'
+import { defaultMirrorOptions, type MirrorOptions } from './artifacts/mirror-options.ts'
+import { createSignUrls } from './artifacts/signed-urls.ts'
+import { createSourceOpener } from './artifacts/source/open-source.ts'
 import type { Authenticate } from './auth/authenticate.ts'
 import { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
+import { createServiceKeys } from './auth/service-keys.ts'
 import { createMemoryBus } from './bus/memory-bus.ts'
 import { connect, type Sql } from './database/connect.ts'
 import { migrate } from './database/migrate.ts'
+import { checkEndpoints, type WebhookEndpoint } from './deliveries/endpoint.ts'
 import { createEngine, defaultEngineOptions, type EngineOptions } from './engine/engine.ts'
 import type { Lock } from './locks/lock.ts'
 import { createNoLock } from './locks/no-lock.ts'
 import { createLog } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
+import type { FilesystemStore } from './objects/filesystem-store.ts'
+import type { ObjectStore } from './objects/object-store.ts'
+import { assemblePlugins, type PluginSettings } from './plugins/assemble-plugins.ts'
+import { type Credits, createCredits } from './plugins/credits/credits.ts'
 import type { Provider } from './providers/provider.ts'
 import { createApp } from './routes/app.ts'
 import {
@@ -20,15 +31,26 @@ import {
   type RouteTask,
   type StreamOptions,
 } from './routes/app-context.ts'
+import { defaultRetention, type Retention } from './sweeps/sweep-old-rows.ts'
+import { createSettle } from './tasks/create-settle.ts'
+import { createTask } from './tasks/create-task.ts'
+import { type KeepResults, keepByPlan } from './tasks/keep-results.ts'
+import { createPresenter } from './tasks/present-tasks.ts'
+import { createSave } from './tasks/save-task.ts'
 import { defaultTaskTypes, type TaskTypes } from './tasks/task-types.ts'
 
 const DEFAULT_TASKS_PER_MINUTE = 60
 
-export interface HoldfastConfig {
+export interface HoldfastConfig extends PluginSettings {
   /** A PostgreSQL URL, or a postgres.js pool of yours (which you then close yourself). */
   database: string | Sql
   /** How tokens are checked: JWT settings, or a function of yours. */
   auth: JwtAuthOptions | Authenticate
+  /**
+   * Keys with which your own backend creates, adopts, reads and cancels tasks for any of your users. Several at once, so
+   * that they can be rotated. @default none
+   */
+  serviceKeys?: string[]
   /** The external APIs that do the work. */
   providers: Provider[]
   /** What users may ask for. @default `image` and `video` at KIE */
@@ -40,12 +62,29 @@ export interface HoldfastConfig {
   lock?: Lock
   /** Which lane a new task goes to. @default `free_default` for all */
   route?: RouteTask
+  /** Where result files are copied to. @default nowhere: users see the providers' own URLs, which soon die */
+  objects?: ObjectStore
+  /** How they are copied there, and shown. */
+  mirror?: Partial<MirrorOptions>
+  /**
+   * Where providers can reach this server from outside, such as `https://api.example.com`. They are then asked to call
+   * back, so that a finish is heard of at once; without it they are only polled.
+   */
+  publicUrl?: string
+  /** URLs of your own that are told of what happens to tasks, by signed webhooks. @default none */
+  webhooks?: WebhookEndpoint[]
+  /** How long result files are kept. @default 3 days, or 30 for a user with a plan other than `free` */
+  keepResults?: KeepResults
+  /** How long the rows of ended tasks are kept. @default 7 days, failed ones 30; never shorter than their files */
+  retention?: Partial<Retention>
   /** How many tasks a user may create in a minute. @default 60 */
   tasksPerMinute?: number
   /** Lets whoever sends it as a bearer token read `/metrics`; without one, only callers on loopback may. */
   metricsToken?: string
   /** Origins whose pages may call the API. @default none */
   corsOrigins?: string[]
+  /** A chat that is told of what an operator has to look at: the address of its incoming webhook. @default none */
+  alertWebhook?: AlertWebhook
   log?: Logger
   engine?: Partial<EngineOptions>
   streams?: Partial<StreamOptions>
@@ -56,6 +95,8 @@ export interface Holdfast {
   app: Hono<AppEnv>
   /** For `node:http`, Express and the like. */
   listener: (request: IncomingMessage, response: ServerResponse) => void
+  /** Users' credits, where they are switched on. */
+  credits: Credits
   /** Brings the schema up to date and returns what was applied. Safe to call from many processes at once. */
   migrate(): Promise<string[]>
   /** Starts polling. */
@@ -94,21 +135,57 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   const bus = createMemoryBus()
   const stopping = new AbortController()
   const metrics = createMetrics()
+  const alerts = createAlerts({ log, ...(config.alertWebhook ? { webhook: config.alertWebhook } : {}) })
+  const plugins = assemblePlugins(config, types)
+  const settle = createSettle({ sql, plugins, log, alert: alerts.alert })
+  const mirror = { ...defaultMirrorOptions, ...config.mirror }
+  const source = config.objects ? createSourceOpener() : undefined
+  const signUrls = config.objects
+    ? createSignUrls({ objects: config.objects, lifetimeMs: mirror.urlLifetimeMs, log })
+    : null
+  const present = createPresenter(signUrls)
+  checkEndpoints(config.webhooks ?? [])
   const engine = createEngine(
-    { sql, bus, types, providers, log, metrics, lock: config.lock ?? createNoLock() },
+    {
+      sql,
+      settle,
+      alert: alerts.alert,
+      bus,
+      types,
+      providers,
+      log,
+      metrics,
+      lock: config.lock ?? createNoLock(),
+      objects: config.objects,
+      source,
+      mirror,
+      publicUrl: config.publicUrl,
+      webhooks: config.webhooks,
+      present,
+      retention: { ...defaultRetention, ...config.retention },
+    },
     { ...defaultEngineOptions, ...config.engine },
   )
   const app = createApp({
     sql,
+    submit: (input) => createTask(sql, types, input, plugins),
+    settle,
+    save: createSave({ sql, plugins, log }),
+    present,
+    files: config.objects && servesFiles(config.objects) ? config.objects : null,
+    conversations: config.conversations ?? true,
+    credits: config.credits ?? false,
     bus,
     engine,
     authenticate,
+    isServiceKey: createServiceKeys(config.serviceKeys ?? []),
     providers,
     types,
     log,
     metrics,
     metricsToken: config.metricsToken ?? null,
     route: config.route ?? (() => 'free_default'),
+    keepResults: config.keepResults ?? keepByPlan,
     tasksPerMinute: config.tasksPerMinute ?? DEFAULT_TASKS_PER_MINUTE,
     corsOrigins: config.corsOrigins ?? [],
     streams: { ...defaultStreamOptions, ...config.streams },
@@ -119,6 +196,8 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   async function stop(): Promise<void> {
     stopping.abort()
     await engine.stop()
+    await source?.close()
+    await alerts.close()
     await Promise.all([...providers.values()].map((provider) => provider.close()))
     if (ownPool) await sql.end({ timeout: 5 })
   }
@@ -126,6 +205,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   return {
     app,
     listener: getRequestListener(app.fetch),
+    credits: createCredits(sql, config.credits ?? false),
     migrate: () => migrate(sql, { log: (line) => log.info(line) }),
     start: () => engine.start(),
     stop: () => {
@@ -133,4 +213,9 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
       return stopped
     },
   }
+}
+
+/** Stores on the network serve their files themselves. */
+function servesFiles(store: ObjectStore): store is FilesystemStore {
+  return 'verify' in store && 'open' in store
 }

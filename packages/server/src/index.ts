@@ -1,4 +1,6 @@
 export type { TaskTypesOf } from '@holdfast/shared'
+export type { AlertForm, AlertWebhook } from './alerts/post-alert.ts'
+export type { MirrorOptions } from './artifacts/mirror-options.ts'
 export type { Authenticate, Identity } from './auth/authenticate.ts'
 export { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
 export { createHoldfast, type Holdfast, type HoldfastConfig } from './create-holdfast.ts'
@@ -10,6 +12,14 @@ export type { Held, Lock } from './locks/lock.ts'
 export { createNoLock } from './locks/no-lock.ts'
 export { createRedisLock } from './locks/redis-lock.ts'
 export { createLog } from './log.ts'
+export { createFilesystemStore, type FilesystemStoreOptions } from './objects/filesystem-store.ts'
+export type { ObjectSettings } from './objects/object-settings.ts'
+export type { ObjectStore, PutOptions, StoredObject } from './objects/object-store.ts'
+export { type OpenObjectStoreOptions, openObjectStore } from './objects/open-object-store.ts'
+export type { PluginSettings } from './plugins/assemble-plugins.ts'
+export type { Credits } from './plugins/credits/credits.ts'
+export type { CreditsOptions } from './plugins/credits/credits-options.ts'
+export type { Plugin, SettledOutput, SettledTask, Submission, SubmittedTask } from './plugins/plugin.ts'
 export { defineProvider, type ProviderDefinition } from './providers/define-provider.ts'
 export { createFal, type FalOptions } from './providers/fal/fal.ts'
 export type { ApiReply, ApiRequest } from './providers/http-api/api-request.ts'
@@ -50,4 +60,10 @@ export {
   defineTaskType,
   type TaskTypeDefinition,
 } from './tasks/define-task-type.ts'
-export { defaultTaskTypes, type TaskType, type TaskTypes } from './tasks/task-types.ts'
+export {
+  type CancelPolicy,
+  defaultTaskTypes,
+  type Price,
+  type TaskType,
+  type TaskTypes,
+} from './tasks/task-types.ts'

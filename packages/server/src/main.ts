@@ -14,6 +14,7 @@ const OPTIONS = {
   down: { type: 'string' },
   state: { type: 'string' },
   speed: { type: 'string' },
+  'file-ttl': { type: 'string' },
 } as const
 
 async function main(args: string[]): Promise<void> {
@@ -55,6 +56,9 @@ async function main(args: string[]): Promise<void> {
         port: number('--port', values.port ?? '8788'),
         speed: number('--speed', values.speed ?? '1'),
         ...(values.state === undefined ? {} : { stateFile: values.state }),
+        ...(values['file-ttl'] === undefined
+          ? {}
+          : { fileTtlMs: number('--file-ttl', values['file-ttl']) * 1_000 }),
       })
   }
 }

@@ -8,6 +8,8 @@ export interface CuttableProxy {
   cut(): Promise<void>
   /** Lets connections through again, at the same address. */
   mend(): Promise<void>
+  /** Keeps today's connections open and lets nothing through them, as a dead firewall does. New ones work. */
+  freeze(): void
   close(): Promise<void>
 }
 
@@ -56,6 +58,12 @@ export async function startCuttableProxy(target: string): Promise<CuttableProxy>
     cut,
     mend: async () => {
       await listen(ownPort)
+    },
+    freeze: () => {
+      for (const socket of sockets) {
+        socket.unpipe()
+        socket.pause()
+      }
     },
     close: cut,
   }

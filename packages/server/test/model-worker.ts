@@ -8,8 +8,9 @@ import { rescheduleWork } from '../src/engine/reschedule-work.ts'
 import type { WorkKind } from '../src/engine/work-kind.ts'
 import { acceptTask } from '../src/tasks/accept-task.ts'
 import { markSending, unmarkSending } from '../src/tasks/mark-sending.ts'
-import { type Settlement, type SettleResult, settleTask } from '../src/tasks/settle-task.ts'
+import type { Settlement, SettleResult } from '../src/tasks/settle-task.ts'
 import { writeProgress } from '../src/tasks/write-progress.ts'
+import { createTestSettle } from './settle-task.ts'
 
 /** A step that a worker has claimed and not finished. `sending`: the create has left, and its answer is awaited. */
 export interface HeldClaim {
@@ -65,6 +66,7 @@ export interface ModelWorker {
 
 export function createModelWorker(name: string, sql: Sql, provider: () => string): ModelWorker {
   const held: HeldClaim[] = []
+  const settle = createTestSettle(sql)
   const claims: Record<WorkKind, typeof claimSubmits | typeof claimPolls | typeof claimCancels> = {
     submit: claimSubmits,
     poll: claimPolls,
@@ -115,11 +117,11 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
       }
       case 4: {
         const letter = { taskId, userId: 'ada', provider: provider(), lane: 'free_default', attempts: 2 }
-        const result = await giveUp(sql, failed, { ...letter, kind: 'submit', reason: 'refused' })
+        const result = await giveUp(settle, failed, { ...letter, kind: 'submit', reason: 'refused' })
         return { deed: { kind: 'settle', taskId, result: result.kind } }
       }
       default: {
-        const result = await settleTask(sql, taskId, failed)
+        const result = await settle(taskId, failed)
         return { deed: { kind: 'settle', taskId, result: result.kind } }
       }
     }
@@ -130,7 +132,7 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
     switch (outcome) {
       case 0:
       case 1: {
-        const result = await settleTask(sql, taskId, outcome === 0 ? completed : failed)
+        const result = await settle(taskId, outcome === 0 ? completed : failed)
         return { deed: { kind: 'settle', taskId, result: result.kind } }
       }
       case 2:
@@ -157,7 +159,7 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
 
   /** What is ours to decide only while we hold the claim. */
   async function decided({ taskId, workId, epoch }: HeldClaim): Promise<Acted> {
-    const { kind: result } = await settleTask(sql, taskId, failed, { workId, epoch })
+    const { kind: result } = await settle(taskId, failed, { fence: { workId, epoch } })
     return {
       deed: { kind: 'settle', taskId, result },
       fenced: { workId, epoch, wrote: result === 'settled' },

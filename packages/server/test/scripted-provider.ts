@@ -1,9 +1,12 @@
 import type {
   CreateOutcome,
   CreateRequest,
+  FindOutcome,
   Provider,
   ProviderLimits,
   QueryOutcome,
+  WebhookCall,
+  WebhookReading,
 } from '../src/providers/provider.ts'
 
 export interface Script {
@@ -13,6 +16,10 @@ export interface Script {
   query?(externalId: string, nth: number): QueryOutcome | Promise<QueryOutcome>
   /** Without it the provider cannot cancel. */
   cancel?(externalId: string, nth: number): boolean | Promise<boolean>
+  /** Without it the provider cannot list. */
+  find?(request: CreateRequest): FindOutcome
+  /** Without it the provider sends no webhooks. */
+  readWebhook?(call: WebhookCall): WebhookReading
 }
 
 export interface ScriptedProvider extends Provider {
@@ -64,6 +71,10 @@ export function createScriptedProvider(script: Script = {}): ScriptedProvider {
             return (await script.cancel?.(externalId, cancels.length)) ?? true
           },
         }
+      : {}),
+    ...(script.find ? { find: async (request: CreateRequest) => script.find?.(request) as FindOutcome } : {}),
+    ...(script.readWebhook
+      ? { readWebhook: async (call: WebhookCall) => script.readWebhook?.(call) as WebhookReading }
       : {}),
     close: async () => {},
   }

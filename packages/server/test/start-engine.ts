@@ -9,6 +9,7 @@ import type { Provider } from '../src/providers/provider.ts'
 import type { TaskTypes } from '../src/tasks/task-types.ts'
 import { createMemoryLog } from './memory-log.ts'
 import { scriptedTypes } from './scripted-types.ts'
+import { createTestSettle } from './settle-task.ts'
 
 export interface StartedEngine {
   engine: Engine
@@ -37,6 +38,7 @@ export function startEngine(
   const engine = createEngine(
     {
       sql,
+      settle: createTestSettle(sql),
       bus,
       lock,
       types: types ?? scriptedTypes(provider.name),

@@ -4,6 +4,7 @@ import type { SweepContext } from '../src/sweeps/run-sweeps.ts'
 import type { TaskType } from '../src/tasks/task-types.ts'
 import { createMemoryLog } from './memory-log.ts'
 import { scriptedTypes } from './scripted-types.ts'
+import { createTestSettle } from './settle-task.ts'
 
 /** What a sweep needs, and what it told: whose streams, and the log. */
 export function createSweepContext(
@@ -15,6 +16,7 @@ export function createSweepContext(
   const published: string[] = []
   return {
     sql,
+    settle: createTestSettle(sql),
     bus: { ...bus, publish: (userId) => void published.push(userId) },
     types: scriptedTypes('scripted', type),
     log,

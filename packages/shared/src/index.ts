@@ -1,4 +1,5 @@
 export type { Conversation, Message } from './conversation.ts'
+export type { CreditAuditEntry, CreditEntry, CreditKind, Credits } from './credits.ts'
 export { isOverdue } from './deadline.ts'
 export { FAILURE_CODES, type FailureCode } from './failure-codes.ts'
 export { isNewer, type TaskState } from './newer-task.ts'
@@ -20,6 +21,7 @@ export {
   type OutputState,
   PRIORITIES,
   type Priority,
+  type SaveState,
   type Task,
   type TaskFailure,
   type TaskOutput,

@@ -2,6 +2,10 @@ import { describe, expect, it } from 'vitest'
 import {
   createConversationBody,
   createTaskBody,
+  creditAuditQuery,
+  creditGrantBody,
+  creditRefundBody,
+  creditsQuery,
   devLoginBody,
   listMessagesQuery,
   listTasksQuery,
@@ -148,4 +152,46 @@ describe('createConversationBody and devLoginBody', () => {
   ])('refuse the log-in %j', (body) => {
     expect(devLoginBody.safeParse(body).success).toBe(false)
   })
+})
+
+describe('credits', () => {
+  const grant = { userId: 'auth0|5f', amount: 5, reason: ' a prize ' }
+  const refund = { taskId: id, reason: 'six fingers' }
+
+  it('take what is documented, and defaults for the rest', () => {
+    expect(creditGrantBody.parse(grant)).toEqual({ ...grant, reason: 'a prize' })
+    expect(creditRefundBody.parse(refund)).toEqual(refund)
+    expect(creditsQuery.parse({})).toEqual({ limit: 50 })
+    expect(creditAuditQuery.parse({ userId: 'ada', limit: '7' })).toEqual({ userId: 'ada', limit: 7 })
+  })
+
+  it.each<[string, unknown]>([
+    ['nobody', { ...grant, userId: '' }],
+    ['a user that cannot be stored', { ...grant, userId: NUL }],
+    ['nothing', { ...grant, amount: 0 }],
+    ['less than nothing', { ...grant, amount: -1 }],
+    ['a part of a credit', { ...grant, amount: 1.5 }],
+    ['more than anybody has', { ...grant, amount: 1_000_000_001 }],
+    ['text for a number', { ...grant, amount: '5' }],
+    ['no reason', { ...grant, reason: ' ' }],
+    ['a reason that cannot be stored', { ...grant, reason: NUL }],
+    ['a reason without end', { ...grant, reason: 'x'.repeat(501) }],
+    ['what is not asked for', { ...grant, kind: 'adjust' }],
+  ])('refuse to grant %s', (_, body) => {
+    expect(creditGrantBody.safeParse(body).success).toBe(false)
+  })
+
+  it.each([{}, { ...refund, taskId: 'x' }, { ...refund, reason: '' }, { ...refund, amount: 5 }])(
+    'refuse the refund %j',
+    (body) => {
+      expect(creditRefundBody.safeParse(body).success).toBe(false)
+    },
+  )
+
+  it.each([{ cursor: 'x' }, { limit: '0' }, { limit: '201' }, { taskId: 'x' }, { userId: '' }])(
+    'refuse the page %j',
+    (query) => {
+      expect(creditAuditQuery.safeParse(query).success).toBe(false)
+    },
+  )
 })

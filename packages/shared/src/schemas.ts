@@ -25,6 +25,15 @@ export const createTaskBody = z.strictObject({
     .min(1_000)
     .max(24 * 60 * 60_000)
     .optional(),
+  /**
+   * A job that the app has started at this provider itself: with its `externalId` it is polled, mirrored and restored
+   * like any other. For service keys only.
+   */
+  provider: z.string().min(1).max(100).optional(),
+  /** The provider's own id of that job. */
+  externalId: z.string().min(1).max(200).refine(withoutNul, 'must not contain U+0000').optional(),
+  /** When that job was started. @default now */
+  startedAt: z.iso.datetime({ offset: true }).optional(),
 })
 export type CreateTaskBody = z.infer<typeof createTaskBody>
 
@@ -45,6 +54,28 @@ export const listMessagesQuery = z.object({
 
 export const deadLettersQuery = z.object({ cursor: id.optional() })
 
+export const creditsQuery = z.object({
+  cursor: id.optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+})
+
+const creditReason = z.string().trim().min(1).max(500).refine(withoutNul, 'must not contain U+0000')
+
+export const creditRefundBody = z.strictObject({ taskId: id, reason: creditReason })
+
+export const creditGrantBody = z.strictObject({
+  userId: z.string().min(1).max(500).refine(withoutNul, 'must not contain U+0000'),
+  amount: z.int().min(1).max(1_000_000_000),
+  reason: creditReason,
+})
+
+export const creditAuditQuery = z.object({
+  userId: z.string().min(1).max(500).refine(withoutNul, 'must not contain U+0000').optional(),
+  taskId: id.optional(),
+  cursor: id.optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(100),
+})
+
 export const syncBody = z.strictObject({
   /** Task id → [version, progress] of what the caller holds. */
   known: z
@@ -62,6 +93,9 @@ export const createConversationBody = z.strictObject({
 export const devLoginBody = z.strictObject({
   user: z.string().trim().min(1).max(100).refine(withoutNul, 'must not contain U+0000'),
 })
+
+/** The user that an app's own backend acts for. */
+export const actingForUser = z.string().min(1).max(200).refine(withoutNul, 'must not contain U+0000')
 
 export const lane = z.enum(LANES)
 export const taskId = id

@@ -16,6 +16,7 @@ function task(status: TaskStatus, progress: number | null = null): Task {
     conversationId: null,
     placeholderId: null,
     messageId: null,
+    saveState: 'none',
     parentId: null,
     retryOf: null,
     estimatedAt: null,

@@ -13,16 +13,28 @@ export type OutputState = 'remote' | 'stored' | 'expired' | 'deleted'
 
 /** One file that a task produced. */
 export interface TaskOutput {
-  /** Null once the file is gone (`expired`, `deleted`). */
+  /** Null once the file is gone (`expired`, `deleted`), or while our store cannot be reached: then ask again soon. */
   url: string | null
   contentType: string | null
   bytes: number | null
   state: OutputState
   /** When `url` stops working; fetch the task again before then. Null: it does not expire by itself. */
   urlExpiresAt: string | null
+  /** Why there is no copy of the file and will be none, in words for the user; null if there is one, or hope. */
+  problem: string | null
   /** When the file itself is removed. Null: kept as long as the task. */
   expiresAt: string | null
 }
+
+/**
+ * Whether the end of a task was written everywhere it belongs: the message in its conversation, the app's own tables.
+ *
+ * - `none`: nothing to save: it has not ended, or has no result.
+ * - `saved`: all is written.
+ * - `failed`: the task has ended and its result is safe, but a part that belongs to it could not be written.
+ *   `POST /v1/tasks/:id/save` tries again.
+ */
+export type SaveState = 'none' | 'saved' | 'failed'
 
 export interface TaskFailure {
   code: FailureCode
@@ -58,6 +70,7 @@ export interface Task<Params = Record<string, unknown>> {
   placeholderId: string | null
   /** The message that the finish wrote into the conversation. */
   messageId: string | null
+  saveState: SaveState
   parentId: string | null
   /** The failed or cancelled task that this one repeats. */
   retryOf: string | null

@@ -14,6 +14,7 @@ export function trackedTask(changes: Partial<TrackedTask>): TrackedTask {
     conversationId: 'a',
     placeholderId: null,
     messageId: null,
+    saveState: 'none',
     parentId: null,
     retryOf: null,
     estimatedAt: null,

@@ -1,9 +1,11 @@
 import './frame-note.css'
 import './result-media.css'
 import type { TaskOutput } from '@holdfast/shared'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Icon } from '../ui/icon.tsx'
 import { Lightbox } from './lightbox.tsx'
+import { ResultVideo } from './result-video.tsx'
+import { loadPicture, useSteadyUrl } from './use-steady-url.ts'
 
 interface Props {
   output: TaskOutput
@@ -13,52 +15,48 @@ interface Props {
   onBroken(): void
 }
 
-/**
- * One picture or clip. It keeps the address it first loaded from: the message's is signed anew and would make the
- * picture flash for nothing. Only when that address fails does it take the newest.
- */
+/** One picture or clip, or why it cannot be shown. */
 export function ResultMedia({ output, prompt, isVideoByType, onBroken }: Props) {
-  const [url, setUrl] = useState(output.url)
-  const [isBroken, setBroken] = useState(false)
+  const isVideo = output.contentType ? output.contentType.startsWith('video/') : isVideoByType
+  const Media = isVideo ? ResultVideo : ResultPicture
+  return (
+    <Media
+      output={output}
+      prompt={prompt}
+      onBroken={onBroken}
+      missing={<MissingFile output={output} onRetry={onBroken} />}
+    />
+  )
+}
+
+interface MediaProps {
+  output: TaskOutput
+  prompt: string
+  onBroken(): void
+  missing: ReactNode
+}
+
+function ResultPicture({ output, prompt, onBroken, missing }: MediaProps) {
+  const { url, isBroken, giveUp } = useSteadyUrl(output, loadPicture)
   const [isLoaded, setLoaded] = useState(false)
   const [isEnlarged, setEnlarged] = useState(false)
+  if (!url || isBroken) return missing
 
-  if (output.url !== url && (isBroken || url === null)) {
-    setUrl(output.url)
-    setBroken(false)
-  }
-  if (!url || isBroken) return <MissingFile output={output} onRetry={onBroken} />
-
-  const handleError = () => {
-    setBroken(true)
-    onBroken()
-  }
-  if (output.contentType ? output.contentType.startsWith('video/') : isVideoByType) {
-    return (
-      // biome-ignore lint/a11y/useMediaCaption: generated clips have no speech, and providers send no caption track.
-      <video
-        className="result"
-        data-loaded={isLoaded}
-        src={url}
-        controls
-        playsInline
-        preload="metadata"
-        aria-label={prompt}
-        onLoadedMetadata={() => setLoaded(true)}
-        onError={handleError}
-      />
-    )
-  }
   return (
     <div className="picture">
       <img
         className="result"
         data-loaded={isLoaded}
+        data-state={output.state}
         src={url}
         alt={prompt}
-        decoding="async"
+        // Once it is there, a change of its address must not leave a frame empty.
+        decoding={isLoaded ? 'sync' : 'async'}
         onLoad={() => setLoaded(true)}
-        onError={handleError}
+        onError={() => {
+          giveUp()
+          onBroken()
+        }}
       />
       <button
         type="button"

@@ -5,6 +5,10 @@ export interface Identity {
   expiresAt: Date | null
   /** May see and mend what is everyone's. @default false */
   admin?: boolean
+  /** What the user pays for, such as `pro`: lanes and keeping times may depend on it. @default null */
+  plan?: string | null
+  /** The app's own backend, acting for this user by a service key. @default false */
+  isService?: boolean
 }
 
 /**

@@ -25,7 +25,21 @@ describe('tokens signed with a secret (S2)', () => {
       userId: 'auth0|5f',
       expiresAt: new Date(exp * 1000),
       admin: false,
+      plan: null,
     })
+  })
+
+  it('name the plan of the user, as the issuer wrote it', async () => {
+    const planOf = async (claims: Record<string, unknown>) =>
+      (await authenticate(await signToken('ada', claims))).plan
+    expect(await planOf({ app_metadata: { plan: 'pro' } })).toBe('pro')
+    for (const claims of [
+      { plan: 'pro' },
+      { user_metadata: { plan: 'pro' } },
+      { app_metadata: { plan: 3 } },
+    ]) {
+      expect(await planOf(claims)).toBeNull()
+    }
   })
 
   it('make an administrator only by what the issuer wrote (E7)', async () => {

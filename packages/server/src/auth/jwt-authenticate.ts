@@ -69,7 +69,8 @@ export function createJwtAuthenticate(options: JwtAuthOptions): Authenticate {
       return {
         userId: readSubject(payload),
         expiresAt: payload.exp === undefined ? null : new Date(payload.exp * 1000),
-        admin: isAdmin(payload),
+        admin: readMetadata(payload, 'role') === 'admin',
+        plan: readMetadata(payload, 'plan'),
       }
     } catch (error) {
       throw toHoldfastError(error)
@@ -90,9 +91,10 @@ function readSubject({ sub }: JWTPayload): string {
   return sub
 }
 
-/** Only the issuer writes `app_metadata` (as in Supabase), so a user cannot give it to themselves. */
-function isAdmin({ app_metadata: metadata }: JWTPayload): boolean {
-  return typeof metadata === 'object' && metadata !== null && 'role' in metadata && metadata.role === 'admin'
+/** Only the issuer writes `app_metadata` (as in Supabase), so users cannot give themselves a role or a plan. */
+function readMetadata({ app_metadata: metadata }: JWTPayload, name: 'role' | 'plan'): string | null {
+  const value = typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, name) : null
+  return typeof value === 'string' ? value : null
 }
 
 function toHoldfastError(error: unknown): HoldfastError {

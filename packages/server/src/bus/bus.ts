@@ -6,6 +6,8 @@ export interface Bus {
   publish(userId: string): void
   /** Returns the undo. */
   subscribe(userId: string, listener: () => void): () => void
-  /** Whether anyone watches this user's tasks right now, so that they are worth polling faster. */
+  /** Whether anyone watches this user's tasks right now, at any replica, so that they are worth polling faster. */
   isWatched(userId: string): boolean
+  /** Idempotent. */
+  close(): Promise<void>
 }

@@ -18,5 +18,6 @@ export function createMemoryBus(): Bus {
       }
     },
     isWatched: (userId) => listeners.has(userId),
+    close: async () => listeners.clear(),
   }
 }

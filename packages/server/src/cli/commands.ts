@@ -42,7 +42,7 @@ export const COMMANDS = {
   },
   simulate: {
     summary: 'run a simulator of a provider for your own tests',
-    text: `holdfast simulate PROVIDER [--port 8788] [--state FILE] [--speed 1]
+    text: `holdfast simulate PROVIDER [--port 8788] [--state FILE] [--speed 1] [--file-ttl 1200]
 
   An HTTP server that behaves like the provider's API. PROVIDER is one of
   ${Object.keys(SIMULATORS).join(', ')}.
@@ -51,7 +51,8 @@ export const COMMANDS = {
 
   --port             where to listen
   --state            a file in which its tasks survive a restart
-  --speed            2 is twice as fast`,
+  --speed            2 is twice as fast
+  --file-ttl         for how many seconds links to results work`,
   },
 } satisfies Record<string, CommandHelp>
 

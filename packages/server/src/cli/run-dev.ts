@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import type { RequestListener, Server } from 'node:http'
 import { join } from 'node:path'
+import type { Logger } from 'pino'
 import { createDevLogin } from '../auth/dev-login.ts'
 import type { Config } from '../config.ts'
 import { createHoldfast, type Holdfast } from '../create-holdfast.ts'
@@ -10,18 +11,33 @@ import { connect } from '../database/connect.ts'
 import { errorCode } from '../database/database-errors.ts'
 import { rollback } from '../database/migrate.ts'
 import { createLog } from '../log.ts'
+import type { ObjectStore } from '../objects/object-store.ts'
+import { openObjectStore } from '../objects/open-object-store.ts'
 import { createKie } from '../providers/kie/kie.ts'
 import { addDevLogin } from '../routes/dev-login.ts'
 import { addStudio } from '../routes/studio.ts'
+import type { TaskTypes } from '../tasks/task-types.ts'
 import { closeServer, listen } from './listen.ts'
+import { mirrorOptions } from './mirror-options.ts'
 import { openLock } from './open-lock.ts'
 import { type OpenProviders, openProviders } from './open-providers.ts'
 import { studioDirectory } from './studio-directory.ts'
 import { untilToldToStop } from './until-told-to-stop.ts'
 
 const SIMULATOR_KEY = 'simulated-key'
-/** The real one's vary from minutes to days; in the demo a picture should still be there tomorrow. */
-const SIMULATED_FILE_TTL_MS = 14 * 24 * 60 * 60_000
+
+/** Enough to play with, and few enough that spending shows. */
+const DEMO_CREDITS = 1_000
+const DEMO_PRICES: Record<string, number> = { image: 4, video: 20 }
+
+/** What things cost in the demo. */
+function withDemoPrices(types: TaskTypes): TaskTypes {
+  const priced = Object.entries(types).map(([name, type]) => [
+    name,
+    { ...type, credits: DEMO_PRICES[name] ?? 0 },
+  ])
+  return Object.fromEntries(priced)
+}
 
 /** Everything on one machine, put up in the order in which the parts need each other and taken down in reverse. */
 export async function runDev(config: Config, options: { fresh: boolean; speed: number }): Promise<void> {
@@ -54,10 +70,17 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
         'With DATABASE_URL, tokens must be checked: set SUPABASE_URL, SUPABASE_JWT_SECRET, JWKS_URL or JWT_SECRET.',
       )
     }
+    const objects = await openResults(config, options.fresh, front.port, log)
+    undo.push(() => objects.close())
     const holdfast = createHoldfast({
       database: database.url,
       auth,
       ...open,
+      types: withDemoPrices(open.types),
+      credits: { initial: DEMO_CREDITS },
+      objects,
+      // The simulator's results are on this machine.
+      mirror: { ...mirrorOptions(config), allowLoopback: simulated !== null },
       corsOrigins: config.corsOrigins,
       log,
       ...(config.lock.kind || config.lock.redisUrl
@@ -66,6 +89,10 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
       ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
       ...(config.tasksPerMinute ? { tasksPerMinute: config.tasksPerMinute } : {}),
       ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),
+      ...(config.alertWebhookUrl ? { alertWebhook: { url: config.alertWebhookUrl } } : {}),
+      serviceKeys: config.serviceKeys,
+      webhooks: config.webhooks,
+      ...(config.publicUrl ? { publicUrl: config.publicUrl } : {}),
     })
     undo.push(() => holdfast.stop())
     await holdfast.migrate()
@@ -141,7 +168,6 @@ async function simulateKie(config: Config, { fresh, speed }: { fresh: boolean; s
     apiKey: SIMULATOR_KEY,
     stateFile,
     speed,
-    fileTtlMs: SIMULATED_FILE_TTL_MS,
   }).catch((error: unknown) => {
     if (errorCode(error) !== 'EADDRINUSE') throw error
     throw new Error(
@@ -162,6 +188,13 @@ function describeProviders({ types }: OpenProviders, simulatorUrl: string | unde
     const isSimulated = provider === 'kie' && simulatorUrl !== undefined
     return `  ${type.padEnd(10)} ${isSimulated ? `simulated KIE at ${simulatorUrl}` : provider}`
   })
+}
+
+/** In a folder, unless the settings name a bucket. */
+async function openResults(config: Config, fresh: boolean, port: number, log: Logger): Promise<ObjectStore> {
+  const { objects, publicUrl } = config
+  if (fresh && objects.kind === 'filesystem') await rm(objects.directory, { recursive: true, force: true })
+  return openObjectStore(objects, { baseUrl: publicUrl ?? `http://localhost:${port}`, log })
 }
 
 /** Kept, so that whoever was signed in before a restart still is. */

@@ -1,8 +1,10 @@
 import type { Config } from '../config.ts'
 import { createHoldfast } from '../create-holdfast.ts'
 import { createLog } from '../log.ts'
+import { openObjectStore } from '../objects/open-object-store.ts'
 import { KEY_VARIABLES } from '../provider-settings.ts'
 import { closeServer, listen } from './listen.ts'
+import { mirrorOptions } from './mirror-options.ts'
 import { openLock } from './open-lock.ts'
 import { hasProvider, openProviders } from './open-providers.ts'
 import { untilToldToStop } from './until-told-to-stop.ts'
@@ -20,27 +22,38 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
   }
 
   const log = createLog(config.logLevel ?? 'info')
+  const objects = await openObjectStore(config.objects, {
+    baseUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
+    log,
+  })
   const holdfast = createHoldfast({
     database: config.databaseUrl,
     auth: config.auth,
     ...openProviders(config.providers, { log }),
+    objects,
+    mirror: mirrorOptions(config),
     corsOrigins: config.corsOrigins,
     lock: await openLock(config, log),
     log,
     ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
     ...(config.tasksPerMinute ? { tasksPerMinute: config.tasksPerMinute } : {}),
     ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),
+    ...(config.alertWebhookUrl ? { alertWebhook: { url: config.alertWebhookUrl } } : {}),
+    serviceKeys: config.serviceKeys,
+    webhooks: config.webhooks,
+    ...(config.publicUrl ? { publicUrl: config.publicUrl } : {}),
   })
   const stopped = untilToldToStop()
   if (options.migrate) await holdfast.migrate()
   const server = await listen(holdfast.listener, config)
   holdfast.start()
-  log.info({ host: config.host, port: config.port }, 'serving')
+  log.info({ host: config.host, port: config.port, results: objects.name }, 'serving')
 
   const signal = await stopped
   log.info({ signal }, 'stopping')
   const closed = closeServer(server)
   await holdfast.stop()
+  await objects.close()
   await closed
   log.info('stopped')
 }

@@ -4,7 +4,7 @@ import { untilToldToStop } from './until-told-to-stop.ts'
 
 export async function runSimulate(
   provider: string | undefined,
-  options: { port: number; stateFile?: string; speed: number },
+  options: { port: number; stateFile?: string; speed: number; fileTtlMs?: number },
 ): Promise<void> {
   const { title, basePath, start } = find(provider)
   if (options.speed === 0)

@@ -58,6 +58,26 @@ describe('transaction', () => {
     expect(runs).toBe(5)
   })
 
+  it('throws what only looks like a lost connection, say of another server, and goes on with its own', async () => {
+    const elsewhere = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+    const doomed = transaction(database.sql, async (tx) => {
+      await tx`update public.pair set n = 77 where id = 1`
+      throw elsewhere
+    })
+    await expect(doomed).rejects.toBe(elsewhere)
+    expect(await database.sql`select from public.pair where n = 77`).toHaveLength(0)
+  })
+
+  it('tells its steps when it is over', async () => {
+    const signals: AbortSignal[] = []
+    await transaction(database.sql, async (tx, over) => {
+      signals.push(over)
+      await tx`select 1`
+      expect(over.aborted).toBe(false)
+    })
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+  })
+
   it.each(['cut off', 'ended by PostgreSQL'])(
     'P5 is rejected, and nothing else happens, when its connection is %s',
     async (how) => {

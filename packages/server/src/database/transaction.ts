@@ -1,30 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sql, Tx } from './connect.ts'
 import { errorCode, isTransient } from './database-errors.ts'
 
 const ATTEMPTS = 5
 
+/** The driver hears of a lost connection a moment after its queries do. */
+const HEARD_WITHIN_MS = 1_000
+
 /**
  * Runs `steps` in a transaction, again if PostgreSQL chose it as the victim of a deadlock. Locks are taken in the
  * order work → task → account → conversation everywhere, so this is the safety net and not the plan.
+ *
+ * `over` is aborted when the transaction has ended, by itself or with its connection.
  */
-export async function transaction<T>(sql: Sql, steps: (tx: Tx) => Promise<T>): Promise<T> {
-  const work = (tx: Tx) => steps(tx).catch(unlessCutOff)
+export async function transaction<T>(sql: Sql, steps: (tx: Tx, over: AbortSignal) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
+    const over = new AbortController()
     try {
-      return (await sql.begin(work)) as T
+      return (await sql.begin((tx) =>
+        steps(tx, over.signal).catch((error: unknown) => unlessCutOff(error, over.signal)),
+      )) as T
     } catch (error) {
       if (!isTransient(error) || attempt === ATTEMPTS) throw error
+    } finally {
+      over.abort()
     }
   }
 }
 
 /**
- * After an error the driver sends a rollback. On a connection that is gone it writes that to nowhere, from a timer,
- * and the process dies of it (https://github.com/porsager/postgres/issues/1208). Such a transaction has been rolled
- * back already, so its end is not reported: the driver rejects it by itself when the connection is closed.
+ * Throws the error on, except on a connection that is gone: then it never returns.
+ *
+ * After an error the driver sends a rollback, to a savepoint or of all. On a connection that is gone it writes that to
+ * nowhere, from a timer, and the process dies of it (https://github.com/porsager/postgres/issues/1208). Such a
+ * transaction has been rolled back already, so its end is not reported: the driver rejects it by itself when the
+ * connection is closed. If it does not, then the error is not about this connection: steps may call other servers.
  */
-function unlessCutOff(error: unknown): Promise<never> {
-  if (isCutOff(error)) return new Promise(() => {})
+export async function unlessCutOff(error: unknown, over: AbortSignal): Promise<never> {
+  if (isCutOff(error)) {
+    // Cut short by the end that is waited for.
+    await sleep(HEARD_WITHIN_MS, undefined, { signal: over }).catch(() => {})
+    if (over.aborted) return new Promise(() => {})
+  }
   throw error
 }
 

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
+import { createTestSettle } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { connect, type Sql } from '../database/connect.ts'
+import type { Settle } from '../tasks/create-settle.ts'
+import { createTask, type Submit } from '../tasks/create-task.ts'
 import { findTask } from '../tasks/find-task.ts'
 import type { Settlement } from '../tasks/settle-task.ts'
 import { discardDeadLetter, listDeadLetters, retryDeadLetter } from './dead-letters.ts'
@@ -11,9 +14,11 @@ import { type GivenUp, writeDeadLetter } from './write-dead-letter.ts'
 
 let database: TestDatabase
 let sql: Sql
+let settle: Settle
 beforeAll(async () => {
   database = await createTestDatabase()
   sql = connect(database.url)
+  settle = createTestSettle(sql)
 })
 afterAll(async () => {
   await sql.end()
@@ -21,6 +26,7 @@ afterAll(async () => {
 })
 
 const types = scriptedTypes('nobody')
+const submit: Submit = (input) => createTask(sql, types, input)
 const refused: Settlement = {
   status: 'failed',
   failure: { code: 'SUBMIT_REFUSED', message: 'Not today.', retryable: true },
@@ -39,7 +45,7 @@ const openLetterOf = async (taskId: string) =>
   (await listDeadLetters(sql, null)).find((letter) => letter.taskId === taskId)
 async function givenUp(): Promise<{ taskId: string; letterId: string }> {
   const task = await makeTask(sql, { placeholderId: 'p-1', metadata: { shelf: 3 } })
-  await giveUp(sql, refused, letterFor(task.id))
+  await giveUp(settle, refused, letterFor(task.id))
   return { taskId: task.id, letterId: (await openLetterOf(task.id))?.id ?? '' }
 }
 const resolutionOf = async (letterId: string) => {
@@ -47,7 +53,7 @@ const resolutionOf = async (letterId: string) => {
     await sql`select resolution, retry_task_id as "retryTaskId" from holdfast.dead_letters where id = ${letterId}`
   return row
 }
-const retry = (letterId: string) => retryDeadLetter(sql, types, letterId, 'trace')
+const retry = (letterId: string) => retryDeadLetter(sql, submit, letterId, 'trace')
 
 describe('giveUp (Q6)', () => {
   it('ends the task and leaves a letter that says why, together', async () => {
@@ -61,11 +67,11 @@ describe('giveUp (Q6)', () => {
 
   it('leaves none when somebody else ended the task first, or holds the claim', async () => {
     const ended = await makeRunningTask(sql)
-    await giveUp(sql, { status: 'cancelled' }, letterFor(ended.id))
+    await giveUp(settle, { status: 'cancelled' }, letterFor(ended.id))
     const before = (await listDeadLetters(sql, null)).length
-    expect(await giveUp(sql, refused, letterFor(ended.id))).toEqual({ kind: 'already-ended' })
+    expect(await giveUp(settle, refused, letterFor(ended.id))).toEqual({ kind: 'already-ended' })
     const taken = await makeTask(sql)
-    expect(await giveUp(sql, refused, letterFor(taken.id), { workId: '0', epoch: 0 })).toEqual({
+    expect(await giveUp(settle, refused, letterFor(taken.id), { fence: { workId: '0', epoch: 0 } })).toEqual({
       kind: 'fenced',
     })
     expect((await findTask(sql, 'ada', taken.id))?.status).toBe('pending')
@@ -118,7 +124,7 @@ describe('retryDeadLetter', () => {
 
   it('keeps what was asked for this one task: how long it may take, how often it is tried (F16)', async () => {
     const task = await makeTask(sql, { timeoutMs: 5_000, maxAttempts: 9 })
-    await giveUp(sql, refused, letterFor(task.id))
+    await giveUp(settle, refused, letterFor(task.id))
     const { task: again } = await retry((await openLetterOf(task.id))?.id ?? '')
     expect(
       await sql`select timeout_ms as "timeoutMs", max_attempts as "maxAttempts" from holdfast.tasks where id = ${again.id}`,

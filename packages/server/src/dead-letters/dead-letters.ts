@@ -1,8 +1,10 @@
 import type { Task } from '@holdfast/shared'
 import type { Sql } from '../database/connect.ts'
+import { transaction } from '../database/transaction.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Submit } from '../tasks/create-task.ts'
+import { findTask } from '../tasks/find-task.ts'
 import { retryTask } from '../tasks/retry-task.ts'
-import type { TaskTypes } from '../tasks/task-types.ts'
 
 export interface DeadLetter {
   id: string
@@ -34,7 +36,7 @@ export function listDeadLetters(sql: Sql, cursor: string | null): Promise<DeadLe
  */
 export async function retryDeadLetter(
   sql: Sql,
-  types: TaskTypes,
+  submit: Submit,
   id: string,
   traceId: string,
 ): Promise<{ task: Task; userId: string }> {
@@ -42,13 +44,14 @@ export async function retryDeadLetter(
   if (letter.resolution === 'discarded') {
     throw new HoldfastError('TASK_NOT_RETRYABLE', 'The dead letter was discarded. Retry its task instead.')
   }
+  if (letter.kind === 'deliver') return redeliver(sql, { ...letter, id })
   if (letter.kind !== 'submit') {
     throw new HoldfastError(
       'TASK_NOT_RETRYABLE',
       `A ${letter.kind} cannot be repeated as a new task; discard it.`,
     )
   }
-  const { task } = await retryTask(sql, types, {
+  const { task } = await retryTask(sql, submit, {
     userId: letter.userId,
     taskId: letter.taskId,
     idempotencyKey: `dead-letter-${id}`,
@@ -61,6 +64,28 @@ export async function retryDeadLetter(
   return { task, userId: letter.userId }
 }
 
+/** Everything that the endpoint was to be told of that task, from the one it did not take on. */
+async function redeliver(
+  sql: Sql,
+  { id, taskId, userId, provider }: FoundLetter & { id: string },
+): Promise<{ task: Task; userId: string }> {
+  await transaction(sql, async (tx) => {
+    await tx`
+      insert into holdfast.work (task_id, kind, part, provider)
+      select ${taskId}, 'deliver', e.part, e.id from holdfast.webhook_endpoints e where e.id = ${provider}
+      on conflict do nothing
+    `
+    await tx`update holdfast.deliveries set failed_at = null where task_id = ${taskId} and endpoint = ${provider}`
+    await tx`
+      update holdfast.dead_letters set resolved_at = now(), resolution = 'retried', retry_task_id = ${taskId}
+      where id = ${id} and resolved_at is null
+    `
+  })
+  const task = await findTask(sql, userId, taskId)
+  if (!task) throw new HoldfastError('NOT_FOUND', 'The task of this dead letter is gone.')
+  return { task, userId }
+}
+
 export async function discardDeadLetter(sql: Sql, id: string): Promise<void> {
   await findLetter(sql, id)
   await sql`
@@ -68,13 +93,13 @@ export async function discardDeadLetter(sql: Sql, id: string): Promise<void> {
   `
 }
 
-type FoundLetter = Pick<DeadLetter, 'userId' | 'taskId' | 'kind'> & {
+type FoundLetter = Pick<DeadLetter, 'userId' | 'taskId' | 'kind' | 'provider'> & {
   resolution: 'retried' | 'discarded' | null
 }
 
 async function findLetter(sql: Sql, id: string): Promise<FoundLetter> {
   const [letter] = await sql<FoundLetter[]>`
-    select user_id as "userId", task_id as "taskId", kind, resolution from holdfast.dead_letters where id = ${id}
+    select user_id as "userId", task_id as "taskId", kind, provider, resolution from holdfast.dead_letters where id = ${id}
   `
   if (!letter) throw new HoldfastError('NOT_FOUND', 'There is no such dead letter.')
   return letter

@@ -24,7 +24,8 @@ const FAILURES_TO_OPEN = 20
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
 
-export function createCircuitBreaker(): CircuitBreaker {
+/** Opens after so many failures in a row. */
+export function createCircuitBreaker(failuresToOpen = FAILURES_TO_OPEN): CircuitBreaker {
   let failures = 0
   let pauseMs = FIRST_PAUSE_MS
   let openUntil = 0
@@ -51,7 +52,7 @@ export function createCircuitBreaker(): CircuitBreaker {
     failed(now) {
       failures += 1
       if (state === 'half-open') pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)
-      else if (state === 'open' || failures < FAILURES_TO_OPEN) return
+      else if (state === 'open' || failures < failuresToOpen) return
       state = 'open'
       openUntil = now + pauseMs
     },

@@ -4,6 +4,7 @@ import { makeTask } from '../../test/make-task.ts'
 import { createMemoryLog } from '../../test/memory-log.ts'
 import { createScriptedProvider } from '../../test/scripted-provider.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
+import { createTestSettle } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { createMemoryBus } from '../bus/memory-bus.ts'
 import { connect, type Sql } from '../database/connect.ts'
@@ -37,6 +38,7 @@ function start(create: (taskId: string) => Promise<CreateOutcome>, stopWithinMs 
   engine = createEngine(
     {
       sql: throughProxy,
+      settle: createTestSettle(throughProxy),
       lock: createNoLock(),
       metrics: createMetrics(),
       bus: createMemoryBus(),

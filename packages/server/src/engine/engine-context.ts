@@ -3,14 +3,17 @@ import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ObservedFinish } from '../poller/schedule/duration-histogram.ts'
+import type { Settle } from '../tasks/create-settle.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import type { Batcher } from './create-batcher.ts'
 import type { Rescheduled } from './reschedule-work.ts'
+import type { Wakeable } from './wakeable.ts'
 
 /** What the runners of each kind of step share, for one provider. */
 export interface EngineContext {
   sql: Sql
+  settle: Settle
   bus: Bus
   types: TaskTypes
   log: Logger
@@ -24,6 +27,10 @@ export interface EngineContext {
   learn(type: string, finish: ObservedFinish): void
   /** How long until the first poll of a task that was just accepted. */
   firstPollMs(type: string, userId: string): number
+  /** Who copies result files to our store; null if there is none. */
+  mirrors: Pick<Wakeable, 'wake'> | null
+  /** Where a provider may call back about one task; undefined if we cannot be reached from outside. */
+  callbackUrl(task: { provider: string; taskId: string; secret: string }): string | undefined
   /** Aborted when the engine stops or the lock is lost: polls are given up and handed back, creates are seen through. */
   stopping: AbortSignal
   /** Aborted when a stop has waited long enough: what could not be written is let go. */

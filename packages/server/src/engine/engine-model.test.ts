@@ -7,6 +7,7 @@ import { type Acted, createModelWorker, type ModelWorker, OUTCOMES } from '../..
 import { queueWork } from '../../test/queue-work.ts'
 import { createScriptedProvider } from '../../test/scripted-provider.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
+import { createTestSettle } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { createMemoryBus } from '../bus/memory-bus.ts'
 import { connect, type Sql } from '../database/connect.ts'
@@ -117,6 +118,7 @@ async function take(worker: ModelWorker, { action, pick, outcome }: Step, taskId
     case 'sweep those who wait':
       await sweepWaiting({
         sql: worker.sql,
+        settle: createTestSettle(worker.sql),
         bus: createMemoryBus(),
         log: pino({ level: 'silent' }),
         types: scriptedTypes(provider, { waitLimitMs: 0 }),
@@ -127,7 +129,7 @@ async function take(worker: ModelWorker, { action, pick, outcome }: Step, taskId
 
 async function cancel(own: Sql, taskId: string): Promise<Acted> {
   try {
-    await cancelTask(own, USER, taskId, () => true)
+    await cancelTask(own, createTestSettle(own), USER, taskId, () => true)
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code !== 'TASK_ALREADY_ENDED') throw error
   }

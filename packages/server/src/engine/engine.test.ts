@@ -5,6 +5,7 @@ import { dumpTables } from '../../test/dump-tables.ts'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
 import { createScriptedProvider, type Script, type ScriptedProvider } from '../../test/scripted-provider.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
+import { createTestSettle } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import type { Bus } from '../bus/bus.ts'
 import { createMemoryBus } from '../bus/memory-bus.ts'
@@ -14,6 +15,7 @@ import { createMetrics } from '../metrics/metrics.ts'
 import { createConversation } from '../plugins/conversations/conversations.ts'
 import type { CreateOutcome, QueryOutcome } from '../providers/provider.ts'
 import { cancelTask } from '../tasks/cancel-task.ts'
+import { createTask, type Submit } from '../tasks/create-task.ts'
 import { findTask } from '../tasks/find-task.ts'
 import { markSending } from '../tasks/mark-sending.ts'
 import { retryTask } from '../tasks/retry-task.ts'
@@ -40,6 +42,7 @@ function engineFor(
   const engine = createEngine(
     {
       sql,
+      settle: createTestSettle(sql),
       lock: createNoLock(),
       metrics: createMetrics(),
       bus,
@@ -406,7 +409,9 @@ describe('cancelling (Q9)', () => {
   it('before it was sent: it never is', async () => {
     const provider = createScriptedProvider({ cancel: () => true })
     const task = await makeTask(sql, { provider: provider.name })
-    expect(await cancelTask(sql, 'ada', task.id, () => true)).toMatchObject({ status: 'cancelled' })
+    expect(await cancelTask(sql, createTestSettle(sql), 'ada', task.id, () => true)).toMatchObject({
+      status: 'cancelled',
+    })
     const marker = await makeTask(sql, { provider: provider.name })
     engineFor(provider).start()
     await untilStatus(marker, 'running')
@@ -419,7 +424,9 @@ describe('cancelling (Q9)', () => {
     const { provider } = start({ create: () => answered.promise, cancel: () => true })
     const task = await makeTask(sql, { provider: provider.name })
     await until(() => expect(provider.creates).toHaveLength(1))
-    expect(await cancelTask(sql, 'ada', task.id, () => true)).toMatchObject({ status: 'cancelled' })
+    expect(await cancelTask(sql, createTestSettle(sql), 'ada', task.id, () => true)).toMatchObject({
+      status: 'cancelled',
+    })
     answered.open({ kind: 'accepted', externalId: `late-${task.id}` })
     await until(() => expect(provider.cancels).toEqual([`late-${task.id}`]))
     await until(async () => expect(await workOf(task)).toEqual([]))
@@ -432,7 +439,9 @@ describe('cancelling (Q9)', () => {
   it('while it runs: the provider is asked, again if it does not hear, and then let be', async () => {
     const { provider } = start({ cancel: () => false })
     const task = await makeRunningTask(sql, { provider: provider.name })
-    expect(await cancelTask(sql, 'ada', task.id, () => true)).toMatchObject({ status: 'cancelled' })
+    expect(await cancelTask(sql, createTestSettle(sql), 'ada', task.id, () => true)).toMatchObject({
+      status: 'cancelled',
+    })
     for (const attempt of [1, 2, 3]) {
       await until(() => expect(provider.cancels).toHaveLength(attempt))
       if (attempt < 3)
@@ -445,7 +454,9 @@ describe('cancelling (Q9)', () => {
 
   it('where the provider cannot: it ends here, and nobody is asked', async () => {
     const task = await makeRunningTask(sql)
-    expect(await cancelTask(sql, 'ada', task.id, () => false)).toMatchObject({ status: 'cancelled' })
+    expect(await cancelTask(sql, createTestSettle(sql), 'ada', task.id, () => false)).toMatchObject({
+      status: 'cancelled',
+    })
     expect(await workOf(task)).toEqual([])
   })
 
@@ -453,14 +464,18 @@ describe('cancelling (Q9)', () => {
     const { provider } = start({ query: () => ({ kind: 'succeeded', outputs: [] }) })
     const task = await makeRunningTask(sql, { provider: provider.name })
     const other = await makeRunningTask(sql)
-    await cancelTask(sql, 'ada', other.id, () => false)
-    expect(await cancelTask(sql, 'ada', other.id, () => false)).toMatchObject({ status: 'cancelled' })
+    await cancelTask(sql, createTestSettle(sql), 'ada', other.id, () => false)
+    expect(await cancelTask(sql, createTestSettle(sql), 'ada', other.id, () => false)).toMatchObject({
+      status: 'cancelled',
+    })
     await pollNow(task)
     await untilStatus(task, 'completed')
-    await expect(cancelTask(sql, 'ada', task.id, () => false)).rejects.toMatchObject({
+    await expect(cancelTask(sql, createTestSettle(sql), 'ada', task.id, () => false)).rejects.toMatchObject({
       code: 'TASK_ALREADY_ENDED',
     })
-    await expect(cancelTask(sql, 'bob', task.id, () => false)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(cancelTask(sql, createTestSettle(sql), 'bob', task.id, () => false)).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    })
   })
 
   it('and finishing at the same moment: one of them wins, and says so', async () => {
@@ -468,7 +483,7 @@ describe('cancelling (Q9)', () => {
     for (let round = 0; round < 10; round++) {
       const task = await makeRunningTask(sql, { provider: provider.name })
       await pollNow(task)
-      const answer = await cancelTask(sql, 'ada', task.id, () => false).then(
+      const answer = await cancelTask(sql, createTestSettle(sql), 'ada', task.id, () => false).then(
         ({ status }) => status,
         (error: { code: string }) => error.code,
       )
@@ -482,6 +497,11 @@ describe('cancelling (Q9)', () => {
 })
 
 describe('retrying (F9)', () => {
+  const submitTo =
+    (provider: string): Submit =>
+    (input) =>
+      createTask(sql, scriptedTypes(provider), input)
+
   it('makes a new task that takes over the placeholder', async () => {
     const { provider, engine } = start({
       create: () => ({ kind: 'refused', code: 'PROVIDER_FAILED', message: 'no', retryable: true }),
@@ -493,7 +513,7 @@ describe('retrying (F9)', () => {
     })
     await untilStatus(task, 'failed')
     await engine.stop()
-    const { task: again, created } = await retryTask(sql, scriptedTypes(provider.name), {
+    const { task: again, created } = await retryTask(sql, submitTo(provider.name), {
       userId: 'ada',
       taskId: task.id,
       idempotencyKey: null,
@@ -517,10 +537,10 @@ describe('retrying (F9)', () => {
   it('is refused for a task that is not over, went well, or is somebody else’s', async () => {
     const running = await makeRunningTask(sql)
     const input = { idempotencyKey: null, traceId: 'trace', taskId: running.id }
-    await expect(retryTask(sql, scriptedTypes('nobody'), { ...input, userId: 'ada' })).rejects.toMatchObject({
+    await expect(retryTask(sql, submitTo('nobody'), { ...input, userId: 'ada' })).rejects.toMatchObject({
       code: 'TASK_NOT_RETRYABLE',
     })
-    await expect(retryTask(sql, scriptedTypes('nobody'), { ...input, userId: 'bob' })).rejects.toMatchObject({
+    await expect(retryTask(sql, submitTo('nobody'), { ...input, userId: 'bob' })).rejects.toMatchObject({
       code: 'NOT_FOUND',
     })
   })
@@ -568,6 +588,7 @@ describe('stopping', () => {
     const engine = createEngine(
       {
         sql,
+        settle: createTestSettle(sql),
         lock: createNoLock(),
         metrics: createMetrics(),
         bus: createMemoryBus(),

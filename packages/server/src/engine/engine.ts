@@ -1,21 +1,33 @@
 import { randomUUID } from 'node:crypto'
 import type { Lane } from '@holdfast/shared'
 import type { Logger } from 'pino'
+import type { Alert } from '../alerts/alert.ts'
+import type { MirrorOptions } from '../artifacts/mirror-options.ts'
+import type { SourceOpener } from '../artifacts/source/open-source.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
+import type { WebhookEndpoint } from '../deliveries/endpoint.ts'
+import { registerEndpoints } from '../deliveries/register-endpoints.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { ObjectStore } from '../objects/object-store.ts'
 import { createDurationLearner, type DurationLearner } from '../poller/learn-durations.ts'
 import { pollDelay } from '../poller/poll-delay.ts'
 import type { Provider } from '../providers/provider.ts'
 import { runSweeps } from '../sweeps/run-sweeps.ts'
+import type { Retention } from '../sweeps/sweep-old-rows.ts'
+import type { Settle } from '../tasks/create-settle.ts'
+import { type Presenter, withoutUrls } from '../tasks/present-tasks.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
+import { callbackUrl } from '../webhooks/callback-url.ts'
 import { ensureBudgets } from './budgets.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import { createBatcher } from './create-batcher.ts'
+import { createMirrors } from './create-mirrors.ts'
 import type { EngineContext } from './engine-context.ts'
 import { ALL_LANES } from './lanes.ts'
 import { type Rescheduled, rescheduleWork } from './reschedule-work.ts'
+import { runDeliveries } from './run-deliveries.ts'
 import { runProvider } from './run-provider.ts'
 import { untilPrepared } from './until-prepared.ts'
 import { createWakeable, type Wakeable } from './wakeable.ts'
@@ -45,6 +57,8 @@ export const defaultEngineOptions: EngineOptions = {
   sweepEveryMs: 60_000,
 }
 
+const REGISTER_EVERY_MS = 10 * 60_000
+
 export interface Engine {
   start(): void
   /** Look for due work now. */
@@ -55,6 +69,8 @@ export interface Engine {
 
 export interface EngineParts {
   sql: Sql
+  /** Ends tasks, together with what joins their end. */
+  settle: Settle
   bus: Bus
   lock: Lock
   types: TaskTypes
@@ -62,6 +78,20 @@ export interface EngineParts {
   log: Logger
   metrics: Metrics
   random?: () => number
+  /** Where result files are kept. @default nowhere: they stay at their providers */
+  objects?: ObjectStore | undefined
+  /** Fetches result files from their providers. */
+  source?: SourceOpener | undefined
+  mirror?: Partial<MirrorOptions> | undefined
+  /** Tells an operator. @default nobody */
+  alert?: Alert | undefined
+  retention?: Retention
+  /** Who is told of what happens to tasks. @default nobody */
+  webhooks?: readonly WebhookEndpoint[] | undefined
+  /** How tasks are shown to them. @default without the URLs of stored files */
+  present?: Presenter | undefined
+  /** Where providers can reach this server from outside; without it they are only polled. */
+  publicUrl?: string | undefined
 }
 
 /**
@@ -69,10 +99,16 @@ export interface EngineParts {
  * claim side by side: nothing here rests on being alone.
  */
 export function createEngine(parts: EngineParts, options: EngineOptions = defaultEngineOptions): Engine {
-  const { sql, bus, lock, types, providers, log, metrics, random = Math.random } = parts
+  const { sql, settle, bus, lock, types, providers, log, metrics, random = Math.random } = parts
   const stopping = new AbortController()
   const givenUp = new AbortController()
   const replica = randomUUID()
+  const mirrors = createMirrors({
+    ...{ sql, bus, providers, log, metrics, random },
+    ...{ objects: parts.objects, source: parts.source, mirror: parts.mirror, alert: parts.alert },
+    ...{ idleMs: options.idleMs, stopping: stopping.signal, givenUp: givenUp.signal },
+  })
+  const deliveryAlarm = createWakeable()
   const alarms = new Map([...providers.keys()].map((name) => [name, createAlarms()]))
   let running: Promise<unknown> | undefined
 
@@ -107,6 +143,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     })
     const context: EngineContext = {
       sql,
+      settle,
       bus,
       types,
       log,
@@ -117,6 +154,8 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       breaker: createCircuitBreaker(),
       learn: learner.learn,
       firstPollMs: (type, userId) => firstPollMs(provider, learner, type, userId),
+      callbackUrl: (task) => callbackUrl(parts.publicUrl, task),
+      mirrors: mirrors?.alarm ?? null,
       stopping: until,
       givenUp: givenUp.signal,
     }
@@ -150,9 +189,33 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     )
   }
 
+  /** Tells the app's own endpoints, if there are any: in every replica, without a lock. */
+  async function deliver(): Promise<void> {
+    const { webhooks = [], present = withoutUrls } = parts
+    if (webhooks.length === 0) return
+    const register = () => registerEndpoints(sql, webhooks)
+    await untilPrepared({ log, stopping: stopping.signal }, deliveryAlarm, register)
+    const registering = setInterval(
+      () =>
+        void register().catch((error: unknown) =>
+          log.warn({ err: error }, 'endpoints could not be registered'),
+        ),
+      REGISTER_EVERY_MS,
+    )
+    const endpoints = new Map(webhooks.map((endpoint) => [endpoint.name, endpoint]))
+    await runDeliveries(
+      { sql, endpoints, present, log, metrics, random, stopping: stopping.signal },
+      { alarm: deliveryAlarm, idleMs: options.idleMs },
+    )
+    clearInterval(registering)
+  }
+
   return {
     start() {
       running ??= Promise.all([
+        // In every replica, without a lock.
+        mirrors?.run(),
+        deliver(),
         ...[...providers.values()].map((provider) =>
           whileHolding(`provider:${provider.name}`, (until) => work(provider, until)),
         ),
@@ -163,6 +226,8 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       for (const ofProvider of alarms.values()) {
         for (const alarm of Object.values(ofProvider)) alarm.wake()
       }
+      mirrors?.alarm.wake()
+      deliveryAlarm.wake()
     },
     async stop() {
       stopping.abort()

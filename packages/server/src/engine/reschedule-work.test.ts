@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { queueWork } from '../../test/queue-work.ts'
+import { settleTask } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { connect, type Sql } from '../database/connect.ts'
-import { settleTask } from '../tasks/settle-task.ts'
 import { createBatcher } from './create-batcher.ts'
 import { type Rescheduled, rescheduleWork } from './reschedule-work.ts'
 

@@ -4,6 +4,7 @@ import { createMemoryLog } from '../../test/memory-log.ts'
 import { queueWork } from '../../test/queue-work.ts'
 import { createScriptedProvider, type ScriptedProvider } from '../../test/scripted-provider.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
+import { createTestSettle } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { createMemoryBus } from '../bus/memory-bus.ts'
 import type { Sql } from '../database/connect.ts'
@@ -48,6 +49,7 @@ function contextFor({ watched = false, stopping = new AbortController().signal }
   if (watched) bus.subscribe('ada', () => {})
   const context: EngineContext = {
     sql,
+    settle: createTestSettle(sql),
     bus,
     types: scriptedTypes(provider.name, { watchedPollMs: 2_000 }),
     log: createMemoryLog().log,
@@ -58,6 +60,8 @@ function contextFor({ watched = false, stopping = new AbortController().signal }
     leaseMs: LEASE_MS,
     learn: (_, finish) => void learned.push(finish),
     firstPollMs: () => 0,
+    callbackUrl: () => undefined,
+    mirrors: null,
     stopping,
     givenUp: new AbortController().signal,
   }

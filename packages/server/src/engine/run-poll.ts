@@ -1,6 +1,6 @@
 import { pollDelay, retryDelay } from '../poller/poll-delay.ts'
 import type { Provider, QueryOutcome } from '../providers/provider.ts'
-import { type Settlement, settleTask } from '../tasks/settle-task.ts'
+import type { Settlement } from '../tasks/settle-task.ts'
 import { writeProgress } from '../tasks/write-progress.ts'
 import { pauseBudget } from './budgets.ts'
 import type { ClaimedPoll } from './claim-polls.ts'
@@ -45,7 +45,11 @@ export async function runPoll(context: EngineContext, provider: Provider, work: 
         afterMs: Math.max(0, work.ageMs - previousInterval(work)),
         byMs: work.ageMs,
       })
-      return settle(context, provider, work, { status: 'completed', outputs: outcome.outputs })
+      return settle(context, provider, work, {
+        status: 'completed',
+        outputs: outcome.outputs,
+        mirror: context.mirrors !== null,
+      })
     case 'failed': {
       context.learn(work.type, {
         afterMs: Math.max(0, work.ageMs - previousInterval(work)),
@@ -55,7 +59,7 @@ export async function runPoll(context: EngineContext, provider: Provider, work: 
       return settle(context, provider, work, { status: 'failed', failure: { code, message, retryable } })
     }
     case 'cancelled':
-      return settle(context, provider, work, { status: 'cancelled' })
+      return settle(context, provider, work, { status: 'cancelled', by: 'provider' })
     case 'not-found':
       if (work.ageMs > provider.limits.notFoundGraceMs) {
         return settle(context, provider, work, TASK_NOT_FOUND, 'decided by us')
@@ -82,14 +86,15 @@ async function ask(context: EngineContext, provider: Provider, work: ClaimedPoll
 }
 
 async function settle(
-  { sql, bus, log, metrics }: EngineContext,
+  context: EngineContext,
   provider: Provider,
   work: ClaimedPoll,
   settlement: Settlement,
   decision: 'a fact' | 'decided by us' = 'a fact',
 ): Promise<void> {
+  const { bus, log, metrics, mirrors } = context
   const fence = decision === 'a fact' ? undefined : { workId: work.workId, epoch: work.epoch }
-  const result = await settleTask(sql, work.taskId, settlement, fence)
+  const result = await context.settle(work.taskId, settlement, { fence })
   metrics.settled(provider.name, settlement.status, result.kind)
   if (result.kind !== 'settled') return
   log.info(
@@ -103,6 +108,7 @@ async function settle(
     'settled',
   )
   bus.publish(result.userId)
+  if (settlement.status === 'completed') mirrors?.wake()
 }
 
 async function heardNothing(

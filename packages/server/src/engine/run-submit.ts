@@ -1,12 +1,13 @@
 import { giveUp } from '../dead-letters/give-up.ts'
 import { retryDelay } from '../poller/poll-delay.ts'
-import type { CreateOutcome, Provider } from '../providers/provider.ts'
+import type { CreateOutcome, CreateRequest, Provider } from '../providers/provider.ts'
 import { acceptTask } from '../tasks/accept-task.ts'
 import { markSending, unmarkSending } from '../tasks/mark-sending.ts'
-import { type Settlement, type SettleResult, settleTask } from '../tasks/settle-task.ts'
+import type { Settlement, SettleResult } from '../tasks/settle-task.ts'
 import { pauseBudget } from './budgets.ts'
 import type { ClaimedSubmit } from './claim-submits.ts'
 import type { EngineContext } from './engine-context.ts'
+import { reconcileSubmit } from './reconcile-submit.ts'
 import { untilWritten } from './until-written.ts'
 
 /**
@@ -17,6 +18,8 @@ const SEND_WITHIN_MS = 2_000
 
 /** Up to 16 s between tries while a provider cannot be reached; the limit for waiting ends it, not a count. */
 const UNREACHABLE_STEP = 4
+
+const DEADLINE_WITHOUT_TYPE_MS = 30 * 60_000
 
 const SUBMIT_UNKNOWN: Settlement = {
   status: 'failed',
@@ -54,19 +57,63 @@ export async function runSubmit(
     if (!held) metrics.refused(provider.name, 1)
   }
 
+  async function accept(externalId: string): Promise<void> {
+    // Logged first: if nothing else survives, the operator can still find what was paid for.
+    log.info({ externalId }, 'accepted')
+    const result = await untilWritten(
+      () =>
+        acceptTask(sql, {
+          taskId: work.taskId,
+          externalId,
+          provider: provider.name,
+          // A type that is no longer offered has nothing to say; what was paid for is still polled for a while.
+          deadlineMs: type?.deadlineMs ?? DEADLINE_WITHOUT_TYPE_MS,
+          expectedMs: type?.expectedMs ?? 0,
+          firstPollMs: context.firstPollMs(work.type, work.userId),
+          canCancel: provider.cancel !== undefined,
+        }),
+      log,
+      context.givenUp,
+    )
+    if (result.kind === 'running') bus.publish(result.userId)
+  }
+
+  async function reconcile(lost: ClaimedSubmit & { sendingAt: Date }): Promise<void> {
+    const reconciled = await reconcileSubmit(context, provider, lost, request)
+    if (reconciled.kind === 'found') return accept(reconciled.externalId)
+    if (reconciled.kind === 'later') {
+      await sql`
+        update holdfast.work set due_at = now() + ${reconciled.delayMs} * interval '1 ms'
+        where task_id = ${work.taskId} and kind = 'submit' and id = ${fence.workId} and epoch = ${fence.epoch}
+      `
+      return
+    }
+    log.warn({ sendingAt: lost.sendingAt }, 'the reply to a create was lost')
+    await settle(SUBMIT_UNKNOWN, () => context.settle(work.taskId, SUBMIT_UNKNOWN, { fence }))
+  }
+
+  const type = types[work.type]
+  const request: CreateRequest = {
+    taskId: work.taskId,
+    type: work.type,
+    params: work.params,
+    callbackUrl: context.callbackUrl({
+      provider: provider.name,
+      taskId: work.taskId,
+      secret: work.callbackSecret,
+    }),
+  }
   if (work.sendingAt) {
     // Whoever holds the answer writes it down any moment now; the claim has put this off for long enough.
     if (work.justBack) return
     // Whoever marked it is gone, or its answer is later than any answer may be.
-    log.warn({ sendingAt: work.sendingAt }, 'the reply to a create was lost')
-    await settle(SUBMIT_UNKNOWN, () => settleTask(sql, work.taskId, SUBMIT_UNKNOWN, fence))
+    await reconcile({ ...work, sendingAt: work.sendingAt })
     return
   }
 
-  const type = types[work.type]
   if (!type) {
     const settlement = refused(`This server no longer offers "${work.type}".`)
-    await settle(settlement, () => settleTask(sql, work.taskId, settlement, fence))
+    await settle(settlement, () => context.settle(work.taskId, settlement, { fence }))
     return
   }
 
@@ -80,43 +127,26 @@ export async function runSubmit(
     return
   }
 
-  const outcome = await send(context, provider, work)
+  const outcome = await send(context, provider, request)
   metrics.submitted(provider.name, outcome.kind)
 
   switch (outcome.kind) {
-    case 'accepted': {
+    case 'accepted':
       breaker.succeeded()
-      // Logged first: if nothing else survives, the operator can still find what was paid for.
-      log.info({ externalId: outcome.externalId }, 'accepted')
-      const result = await untilWritten(
-        () =>
-          acceptTask(sql, {
-            taskId: work.taskId,
-            externalId: outcome.externalId,
-            provider: provider.name,
-            deadlineMs: type.deadlineMs,
-            expectedMs: type.expectedMs,
-            firstPollMs: context.firstPollMs(work.type, work.userId),
-            canCancel: provider.cancel !== undefined,
-          }),
-        log,
-        context.givenUp,
-      )
-      if (result.kind === 'running') bus.publish(result.userId)
+      await accept(outcome.externalId)
       return
-    }
     case 'refused': {
       breaker.succeeded()
       const { code, message, retryable } = outcome
       log.warn({ code, attempt: work.attempts + 1 }, 'the provider refused the task')
       const settlement: Settlement = { status: 'failed', failure: { code, message, retryable } }
       if (!retryable) {
-        await settle(settlement, () => settleTask(sql, work.taskId, settlement))
+        await settle(settlement, () => context.settle(work.taskId, settlement))
       } else if (work.attempts + 1 < work.maxAttempts) {
         await putOff(message, retryDelay({ attempt: work.attempts, random: context.random() }), true)
       } else {
         await settle(settlement, () =>
-          giveUp(sql, settlement, {
+          giveUp(context.settle, settlement, {
             ...work,
             kind: 'submit',
             provider: provider.name,
@@ -129,7 +159,7 @@ export async function runSubmit(
     }
     case 'unknown':
       log.warn({ reason: outcome.reason }, 'the reply to a create was lost')
-      await settle(SUBMIT_UNKNOWN, () => settleTask(sql, work.taskId, SUBMIT_UNKNOWN))
+      await reconcile({ ...work, sendingAt: new Date() })
       return
     case 'not-accepted': {
       log.warn({ reason: outcome.reason }, 'not accepted this time')
@@ -151,13 +181,13 @@ export async function runSubmit(
 async function send(
   context: EngineContext,
   provider: Provider,
-  { taskId, type, params }: ClaimedSubmit,
+  request: CreateRequest,
 ): Promise<CreateOutcome> {
   try {
     // Not aborted by a stop: a create that was cut off would be an unknown one.
-    return await provider.create({ taskId, type, params }, new AbortController().signal)
+    return await provider.create(request, new AbortController().signal)
   } catch (error) {
-    context.log.error({ err: error, taskId, provider: provider.name }, 'the adapter threw')
+    context.log.error({ err: error, taskId: request.taskId, provider: provider.name }, 'the adapter threw')
     return { kind: 'unknown', reason: 'the adapter threw' }
   }
 }

@@ -8,6 +8,8 @@ export interface SessionOptions {
   answerWithinMs: number
   /** Named prepared statements, which a transaction pooler does not understand. @default true */
   prepare?: boolean
+  /** Told of what the session listens to. */
+  onNotify?(channel: string, text: string): void
 }
 
 /** One connection to PostgreSQL, with all that belongs to it. When it is gone it stays gone. */
@@ -42,6 +44,7 @@ export async function openSession(url: string, options: SessionOptions): Promise
     max_lifetime: null,
     keep_alive: 10,
     onnotice: () => {},
+    ...(options.onNotify ? { onnotify: options.onNotify } : {}),
     onclose: () => cut(new Error('The connection to PostgreSQL was closed.')),
     connection: { application_name: options.applicationName },
     socket: async ({ host, port, path }: { host: string[]; port: number[]; path?: string }) => {

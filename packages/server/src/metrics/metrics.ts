@@ -6,7 +6,11 @@ import type { SettleResult } from '../tasks/settle-task.ts'
 export interface Metrics {
   registry: Registry
   /** A batch was claimed: of which lanes, and how late each step was. */
-  claimed(provider: string, kind: WorkKind, steps: readonly { lane: string; lagMs: number }[]): void
+  claimed(
+    provider: string,
+    kind: WorkKind | 'mirror' | 'deliver',
+    steps: readonly { lane: string; lagMs: number }[],
+  ): void
   polled(provider: string, outcome: string): void
   submitted(provider: string, outcome: string): void
   settled(provider: string, status: string, result: SettleResult['kind']): void
@@ -16,11 +20,24 @@ export interface Metrics {
   holds(name: string, held: boolean): void
   inFlight(provider: string, operation: string, count: number): void
   circuit(provider: string, state: 'closed' | 'open' | 'half-open'): void
+  /** A result file was copied, while its source was still good for so long. */
+  mirrored(provider: string, file: { bytes: number; leftMs: number | null }): void
+  /** A try to copy one failed, at its source or at the store. */
+  mirrorFailed(provider: string, at: 'source' | 'store', code: string): void
+  /** Files being copied by this process, and whether the store answers. */
+  mirroring(files: number, circuit: 'closed' | 'open' | 'half-open'): void
+  /** Files that wait to be copied, by all processes together. */
+  mirrorQueue(files: { waiting: number; due: number }): void
   swept(sweep: string, count: number): void
   deadLettered(provider: string, kind: string): void
+  heardWebhook(provider: string, hearing: string): void
+  /** A webhook of ours was sent, and taken or not. */
+  delivered(endpoint: string, outcome: string): void
 }
 
 const LAG_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300]
+/** Below 0: the source had outlived what was promised. */
+const MARGIN_SECONDS = [0, 5, 15, 30, 60, 300, 600, 900, 1_200, 3_600, 86_400]
 const CIRCUIT_VALUES = { closed: 0, 'half-open': 1, open: 2 }
 
 export function createMetrics(): Metrics {
@@ -57,6 +74,18 @@ export function createMetrics(): Metrics {
     labelNames: ['provider', 'outcome'],
     registers,
   })
+  const deliveries = new Counter({
+    name: 'holdfast_deliveries_total',
+    help: 'Webhooks sent to the app, by how they ended',
+    labelNames: ['endpoint', 'outcome'],
+    registers,
+  })
+  const webhooks = new Counter({
+    name: 'holdfast_webhooks_total',
+    help: 'Webhooks by what became of them',
+    labelNames: ['provider', 'hearing'],
+    registers,
+  })
   const settles = new Counter({
     name: 'holdfast_settles_total',
     help: 'Ends of tasks, and those that came too late',
@@ -85,6 +114,42 @@ export function createMetrics(): Metrics {
     name: 'holdfast_circuit',
     help: '0 closed, 1 half-open, 2 open',
     labelNames: ['provider'],
+    registers,
+  })
+  const mirrored = new Counter({
+    name: 'holdfast_mirrored_files_total',
+    help: 'Result files copied to the object store',
+    labelNames: ['provider'],
+    registers,
+  })
+  const mirroredBytes = new Counter({
+    name: 'holdfast_mirrored_bytes_total',
+    help: 'Bytes of result files copied to the object store',
+    labelNames: ['provider'],
+    registers,
+  })
+  const mirrorMargin = new Histogram({
+    name: 'holdfast_mirror_margin_seconds',
+    help: 'How long a source was still good for when its file had been copied',
+    labelNames: ['provider'],
+    buckets: MARGIN_SECONDS,
+    registers,
+  })
+  const mirrorFailures = new Counter({
+    name: 'holdfast_mirror_failures_total',
+    help: 'Tries to copy a result file that failed, by whose failure it was',
+    labelNames: ['provider', 'at', 'code'],
+    registers,
+  })
+  const mirroring = new Gauge({
+    name: 'holdfast_mirrors_in_flight',
+    help: 'Result files being copied by this process',
+    registers,
+  })
+  const mirrorQueue = new Gauge({
+    name: 'holdfast_mirror_queue',
+    help: 'Result files that wait to be copied, and those of them that could be by now',
+    labelNames: ['state'],
     registers,
   })
   const sweeps = new Counter({
@@ -119,7 +184,23 @@ export function createMetrics(): Metrics {
     holds: (name, held) => locks.labels(name).set(held ? 1 : 0),
     inFlight: (provider, operation, count) => inFlight.labels(provider, operation).set(count),
     circuit: (provider, state) => circuits.labels(provider).set(CIRCUIT_VALUES[state]),
+    mirrored(provider, { bytes, leftMs }) {
+      mirrored.labels(provider).inc()
+      mirroredBytes.labels(provider).inc(bytes)
+      if (leftMs !== null) mirrorMargin.labels(provider).observe(leftMs / 1000)
+    },
+    mirrorFailed: (provider, at, code) => mirrorFailures.labels(provider, at, code).inc(),
+    mirroring(files, circuit) {
+      mirroring.set(files)
+      circuits.labels('object-store').set(CIRCUIT_VALUES[circuit])
+    },
+    mirrorQueue({ waiting, due }) {
+      mirrorQueue.labels('waiting').set(waiting)
+      mirrorQueue.labels('due').set(due)
+    },
     swept: (sweep, count) => sweeps.labels(sweep).inc(count),
+    delivered: (endpoint, outcome) => deliveries.labels(endpoint, outcome).inc(),
+    heardWebhook: (provider, hearing) => webhooks.inc({ provider, hearing }),
     deadLettered: (provider, kind) => letters.labels(provider, kind).inc(),
   }
 }

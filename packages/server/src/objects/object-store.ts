@@ -8,6 +8,8 @@ export interface PutOptions {
   contentType: string
   /** Where the length is known beforehand. A body that turns out longer or shorter is refused and nothing is stored. */
   bytes?: number
+  /** The SHA-256 of the body as hex, to be asked for when it has ended, where the caller finds it out anyway. */
+  sha256?: () => string
   signal?: AbortSignal
 }
 
@@ -19,7 +21,9 @@ export interface ObjectStore {
   readonly name: 'filesystem' | 's3' | 'supabase'
   /**
    * Stores all of `body`, or nothing: a reader sees the old object or the new one, never a part. A repeat overwrites.
-   * The body is streamed and never whole in memory. Nothing is left behind by a failed one.
+   * The body is streamed and never whole in memory. A failed one leaves nothing behind; only when the answer to the
+   * very last request is lost it may have been stored all the same, and a repeat settles that. It rejects with what the
+   * body has thrown, or with the reason of the signal, where those were the cause.
    */
   put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<void>
   /** Null if there is no such object. */

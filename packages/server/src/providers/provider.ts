@@ -77,8 +77,11 @@ export interface WebhookCall {
 
 /** What a webhook told. It is never believed beyond this: a poll made now finds out the rest. */
 export type WebhookReading =
-  /** Genuine as far as the vendor signs. `deliveryId` tells a repeat from a new one, where the vendor names it. */
-  | { kind: 'about'; externalId: string; deliveryId: string | null }
+  /**
+   * Genuine as far as can be told: `isSigned` says whether by the vendor's signature, or not at all (then only the
+   * address it came to proves it). `deliveryId` tells a repeat from a new one, where the vendor names it.
+   */
+  | { kind: 'about'; externalId: string; deliveryId: string | null; isSigned: boolean }
   /** Well signed, but of no task of ours to look at. */
   | { kind: 'irrelevant' }
   | { kind: 'forged'; reason: string }

@@ -2,11 +2,13 @@ import { deadLettersQuery } from '@holdfast/shared/schemas'
 import { Hono } from 'hono'
 import { discardDeadLetter, listDeadLetters, retryDeadLetter } from '../dead-letters/dead-letters.ts'
 import { HoldfastError } from '../errors.ts'
+import { adminCreditRoutes } from './admin-credits.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readId, readQuery } from './read-input.ts'
 
 /** What operators do (E7). Everyone else is told that it is not allowed. */
-export function adminRoutes({ sql, bus, engine, types }: AppContext) {
+export function adminRoutes(context: AppContext) {
+  const { sql, bus, engine, submit } = context
   return new Hono<AppEnv>()
     .use(async (c, next) => {
       if (!c.get('identity').admin) throw new HoldfastError('FORBIDDEN', 'This is for administrators.')
@@ -17,7 +19,7 @@ export function adminRoutes({ sql, bus, engine, types }: AppContext) {
       return c.json({ deadLetters: await listDeadLetters(sql, cursor ?? null) })
     })
     .post('/dead-letters/:id/retry', async (c) => {
-      const { task, userId } = await retryDeadLetter(sql, types, readId(c, 'dead letter'), c.get('traceId'))
+      const { task, userId } = await retryDeadLetter(sql, submit, readId(c, 'dead letter'), c.get('traceId'))
       engine.wake()
       bus.publish(userId)
       return c.json({ task }, 201)
@@ -26,4 +28,5 @@ export function adminRoutes({ sql, bus, engine, types }: AppContext) {
       await discardDeadLetter(sql, readId(c, 'dead letter'))
       return c.json({ discarded: true })
     })
+    .route('/credits', adminCreditRoutes(context))
 }

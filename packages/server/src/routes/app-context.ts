@@ -5,15 +5,32 @@ import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { FilesystemStore } from '../objects/filesystem-store.ts'
+import type { CreditsOptions } from '../plugins/credits/credits-options.ts'
 import type { Provider } from '../providers/provider.ts'
+import type { Settle } from '../tasks/create-settle.ts'
+import type { Submit } from '../tasks/create-task.ts'
+import type { KeepResults } from '../tasks/keep-results.ts'
+import type { Presenter } from '../tasks/present-tasks.ts'
+import type { Save } from '../tasks/save-task.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 
 /** What the routes need of the rest. */
 export interface AppContext {
   sql: Sql
+  submit: Submit
+  settle: Settle
+  save: Save
+  present: Presenter
+  /** Where result files are kept, if it is a folder: then they are served from here. */
+  files: Pick<FilesystemStore, 'verify' | 'open'> | null
+  /** Whether there are any. */
+  conversations: boolean
+  credits: false | CreditsOptions
   bus: Bus
   engine: Pick<Engine, 'wake'>
   authenticate: Authenticate
+  isServiceKey(token: string): boolean
   providers: ReadonlyMap<string, Provider>
   types: TaskTypes
   log: Logger
@@ -21,6 +38,7 @@ export interface AppContext {
   metricsToken: string | null
   route: RouteTask
   tasksPerMinute: number
+  keepResults: KeepResults
   corsOrigins: readonly string[]
   streams: StreamOptions
   /** Aborted when the server stops. */
@@ -33,6 +51,8 @@ export type RouteTask = (task: {
   type: string
   params: Record<string, unknown>
   priority: Priority
+  /** What the token says in `app_metadata.plan`; null if it says nothing. */
+  plan: string | null
 }) => Lane | Promise<Lane>
 
 export interface StreamOptions {

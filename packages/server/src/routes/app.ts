@@ -6,6 +6,8 @@ import { HoldfastError } from '../errors.ts'
 import { adminRoutes } from './admin.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { conversationRoutes } from './conversations.ts'
+import { creditRoutes } from './credits.ts'
+import { fileRoutes } from './files.ts'
 import { healthRoutes } from './health.ts'
 import { metricsRoutes } from './metrics.ts'
 import { problemResponse } from './problem-response.ts'
@@ -14,6 +16,7 @@ import { streamRoutes } from './stream.ts'
 import { syncRoutes } from './sync.ts'
 import { taskRoutes } from './tasks.ts'
 import { trace } from './trace.ts'
+import { webhookRoutes } from './webhooks.ts'
 
 /** Large enough for any prompt with its settings, small enough to be read into memory. */
 const MAX_BODY_BYTES = 256 * 1024
@@ -45,12 +48,15 @@ export function createApp(context: AppContext): Hono<AppEnv> {
           'Idempotency-Key',
           'Last-Event-ID',
           'X-Holdfast-Browser',
+          'X-Holdfast-Epoch',
         ],
         exposeHeaders: ['X-Trace-Id', 'Retry-After'],
         maxAge: 600,
       }),
     )
   }
+  // Before the limit and the token that hold for everyone else.
+  app.route('/v1/webhooks', webhookRoutes(context))
   app.use(
     bodyLimit({
       maxSize: MAX_BODY_BYTES,
@@ -61,11 +67,14 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   )
   app.route('/', healthRoutes(context))
   app.route('/', metricsRoutes(context))
-  app.use('/v1/*', requireUser(context.authenticate))
+  // Outside of /v1: a URL of a file carries its own permission.
+  if (context.files) app.route('/', fileRoutes(context.files))
+  app.use('/v1/*', requireUser(context.authenticate, context.isServiceKey))
   app.route('/v1/tasks', taskRoutes(context))
   app.route('/v1/sync', syncRoutes(context))
   app.route('/v1/stream', streamRoutes(context))
-  app.route('/v1/conversations', conversationRoutes(context))
+  if (context.conversations) app.route('/v1/conversations', conversationRoutes(context))
+  app.route('/v1/credits', creditRoutes(context))
   app.route('/v1/admin', adminRoutes(context))
   return app
 }

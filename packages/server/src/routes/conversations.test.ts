@@ -1,8 +1,8 @@
 import type { Conversation, Message } from '@holdfast/shared'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeRunningTask } from '../../test/make-task.ts'
+import { settleTask } from '../../test/settle-task.ts'
 import { problem, startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
-import { settleTask } from '../tasks/settle-task.ts'
 
 let server: TestHoldfast
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import { listMessages } from '../plugins/conversations/messages.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody, readId, readQuery } from './read-input.ts'
 
-export function conversationRoutes({ sql }: AppContext) {
+export function conversationRoutes({ sql, present }: AppContext) {
   return new Hono<AppEnv>()
     .get('/', async (c) => c.json({ conversations: await listConversations(sql, c.get('identity').userId) }))
     .post('/', async (c) => {
@@ -19,11 +19,11 @@ export function conversationRoutes({ sql }: AppContext) {
     .get('/:id/messages', async (c) => {
       const conversationId = readId(c, 'conversation')
       return c.json(
-        await listMessages(sql, {
-          userId: c.get('identity').userId,
-          conversationId,
-          ...readQuery(c, listMessagesQuery),
-        }),
+        await listMessages(
+          sql,
+          { userId: c.get('identity').userId, conversationId, ...readQuery(c, listMessagesQuery) },
+          present,
+        ),
       )
     })
     .post('/:id/read', async (c) => {

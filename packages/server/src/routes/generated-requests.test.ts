@@ -3,6 +3,8 @@ import { PROBLEMS, type Problem } from '@holdfast/shared'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dumpTables } from '../../test/dump-tables.ts'
+import { createScriptedProvider, type ScriptedProvider } from '../../test/scripted-provider.ts'
+import { scriptedTypes } from '../../test/scripted-types.ts'
 import { type Seeded, seedUser } from '../../test/seed-user.ts'
 import { startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
 import { signToken } from '../../test/test-tokens.ts'
@@ -14,10 +16,19 @@ const SECRET = 'hush-this-must-not-be-seen'
 
 let server: TestHoldfast
 let token: string
+let adminToken: string
+let provider: ScriptedProvider
 let ids: string[]
 beforeAll(async () => {
-  server = await startTestHoldfast({ engineRuns: true })
+  provider = createScriptedProvider()
+  server = await startTestHoldfast({
+    engineRuns: true,
+    providers: [provider],
+    types: scriptedTypes(provider.name, { credits: 4 }),
+    credits: { initial: 1_000 },
+  })
   token = await signToken('ada')
+  adminToken = await signToken('root', { app_metadata: { role: 'admin' } })
   const own: Seeded = await seedUser(server.sql, 'ada')
   const others: Seeded = await seedUser(server.sql, 'bob')
   ids = [...Object.values(own), ...Object.values(others)]
@@ -41,6 +52,10 @@ const route = fc.oneof(
     '/v1/sync',
     '/v1/stream',
     '/v1/conversations',
+    '/v1/credits',
+    '/v1/admin/credits/audit',
+    '/v1/admin/credits/refunds',
+    '/v1/admin/credits/grants',
     '/healthz',
     '/readyz',
     '/',
@@ -58,7 +73,10 @@ const route = fc.oneof(
 )
 const query = fc
   .dictionary(
-    fc.oneof(fc.constantFrom('status', 'limit', 'cursor', 'conversationId', '__proto__'), anyString),
+    fc.oneof(
+      fc.constantFrom('status', 'limit', 'cursor', 'conversationId', 'userId', 'taskId', '__proto__'),
+      anyString,
+    ),
     fc.oneof(fc.constantFrom('all', 'active', '10', '-1', '1e9', ''), anyId),
     { maxKeys: 4 },
   )
@@ -120,8 +138,22 @@ const conversationBody = fc.record(
   },
   { requiredKeys: [] },
 )
+const refundBody = fc.record(
+  { taskId: fc.oneof(anyId, json), reason: fc.oneof(anyString, fc.string({ minLength: 1 }), json) },
+  { requiredKeys: [] },
+)
+const grantBody = fc.record(
+  {
+    userId: fc.oneof(fc.constantFrom('ada', 'bob'), anyString, json),
+    amount: fc.oneof(fc.integer({ min: 1, max: 1_000 }), fc.double(), fc.maxSafeInteger(), json),
+    reason: fc.oneof(fc.string({ minLength: 1 }), anyString, json),
+  },
+  { requiredKeys: [] },
+)
 const body = fc.oneof(
-  fc.oneof(taskBody, syncBody, conversationBody, json).map((value) => JSON.stringify(value)),
+  fc
+    .oneof(taskBody, syncBody, conversationBody, refundBody, grantBody, json)
+    .map((value) => JSON.stringify(value)),
   fc.constantFrom(
     '{"__proto__": {"type": "image"}}',
     '{"known": {"__proto__": [1, null]}}',
@@ -189,6 +221,8 @@ const generated: fc.Arbitrary<Generated> = fc.oneof(
         ['/v1/tasks', taskBody],
         ['/v1/sync', syncBody],
         ['/v1/conversations', conversationBody],
+        ['/v1/admin/credits/refunds', refundBody],
+        ['/v1/admin/credits/grants', grantBody],
       ),
       headers,
     )
@@ -207,7 +241,7 @@ async function send({ method, path, headers, body }: Generated): Promise<Respons
   const withBody = method !== 'GET' && method !== 'HEAD'
   return server.holdfast.app.request(`http://localhost${path}`, {
     method,
-    headers: [...given, ['authorization', `Bearer ${token}`]],
+    headers: [...given, ['authorization', `Bearer ${path.startsWith('/v1/admin') ? adminToken : token}`]],
     ...(withBody ? { body: typeof body === 'string' ? body : new Uint8Array(body) } : {}),
   })
 }
@@ -221,6 +255,7 @@ async function expectDecent(response: Response, hasBody: boolean): Promise<void>
   expect(response.status).not.toBe(500)
   expect(response.headers.get('x-trace-id')).toMatch(/^[0-9a-f]{32}$/)
   expect(text).not.toContain(token)
+  expect(text).not.toContain(adminToken)
   if (response.status < 400 || !hasBody) return
   expect(response.headers.get('content-type')).toBe('application/problem+json')
   const problem: Problem = JSON.parse(text)
@@ -249,12 +284,12 @@ describe('generated requests with a good token', () => {
     const log = server.logLines.join('')
     expect(server.logLines.length).toBeGreaterThan(RUNS)
     const rows = (await dumpTables(server.sql)).join('\n')
-    for (const hidden of [token, token.split('.')[2] ?? '?', SECRET]) {
+    for (const hidden of [token, token.split('.')[2] ?? '?', adminToken, SECRET]) {
       expect(log).not.toContain(hidden)
       expect(rows).not.toContain(hidden)
     }
     expect(log).not.toContain('unexpected error')
-    expect(JSON.stringify(server.provider.creates)).not.toContain(SECRET)
+    expect(JSON.stringify(provider.creates)).not.toContain(SECRET)
   })
 })
 

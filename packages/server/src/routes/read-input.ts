@@ -22,11 +22,17 @@ export async function readBody<S extends z.ZodType>(c: Context<AppEnv>, schema: 
     throw new HoldfastError('INVALID_JSON', 'The body is not valid JSON.', { cause: error })
   }
   assertStorableJson(value)
-  return check(schema, value)
+  return check(schema, c.get('identity')?.isService ? withoutUserId(value) : value)
+}
+
+/** Whom a service acts for has been read already, and is no part of what is asked for. */
+function withoutUserId(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== 'userId'))
 }
 
 export function readQuery<S extends z.ZodType>(c: Context<AppEnv>, schema: S): z.infer<S> {
-  return check(schema, c.req.query())
+  return check(schema, c.get('identity')?.isService ? withoutUserId(c.req.query()) : c.req.query())
 }
 
 /** An id that is not even one cannot belong to anything: not found. */

@@ -1,17 +1,54 @@
+import { actingForUser } from '@holdfast/shared/schemas'
+import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import type { Authenticate } from '../auth/authenticate.ts'
+import type { Authenticate, Identity } from '../auth/authenticate.ts'
 import { HoldfastError } from '../errors.ts'
 import type { AppEnv } from './app-context.ts'
 
-/** Nobody passes without a good token (S2). Tokens are read from the header only, so they never stand in a URL. */
-export function requireUser(authenticate: Authenticate) {
+/** What a service key opens: tasks, and nothing else. */
+const OPEN_TO_SERVICES = /^\/v1\/tasks(\/|$)/
+
+/**
+ * Nobody passes without a good token (S2), or a service key. Both are read from the header only, so they never stand in
+ * a URL.
+ */
+export function requireUser(authenticate: Authenticate, isServiceKey: (token: string) => boolean) {
   return createMiddleware<AppEnv>(async (c, next) => {
     const header = c.req.header('authorization')
     const token = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1]
     if (!token) {
       throw new HoldfastError('UNAUTHENTICATED', 'Send a token: "Authorization: Bearer <token>".')
     }
-    c.set('identity', await authenticate(token))
+    c.set('identity', isServiceKey(token) ? await identifyService(c) : await authenticate(token))
     await next()
   })
+}
+
+/** The user that the app's backend acts for: `userId` in the body, or in the query of requests without one. */
+async function identifyService(c: Context<AppEnv>): Promise<Identity> {
+  // Only browsers send these. A key that is in a page is in everybody's hands.
+  if (c.req.header('origin') !== undefined || c.req.header('sec-fetch-mode') !== undefined) {
+    throw new HoldfastError(
+      'FORBIDDEN',
+      'A service key must not be used in a browser. If it has been in a page, replace it now.',
+    )
+  }
+  if (!OPEN_TO_SERVICES.test(c.req.path)) {
+    throw new HoldfastError('FORBIDDEN', 'A service key is for /v1/tasks only.')
+  }
+  const named = actingForUser.safeParse(c.req.query('userId') ?? (await userIdInBody(c)))
+  if (!named.success) {
+    throw new HoldfastError('INVALID_REQUEST', 'userId: with a service key, say for which user.')
+  }
+  return { userId: named.data, expiresAt: null, isService: true }
+}
+
+async function userIdInBody(c: Context<AppEnv>): Promise<unknown> {
+  try {
+    // Hono keeps the text, so that it can be read again.
+    const body: unknown = JSON.parse(await c.req.text())
+    return typeof body === 'object' && body !== null && 'userId' in body ? body.userId : undefined
+  } catch {
+    return undefined
+  }
 }

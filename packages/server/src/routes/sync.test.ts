@@ -1,8 +1,8 @@
 import type { SyncAnswer, Task } from '@holdfast/shared'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
+import { settleTask } from '../../test/settle-task.ts'
 import { startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
-import { settleTask } from '../tasks/settle-task.ts'
 
 let server: TestHoldfast
 beforeAll(async () => {

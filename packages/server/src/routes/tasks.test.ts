@@ -1,8 +1,8 @@
 import type { Task } from '@holdfast/shared'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
+import { settleTask } from '../../test/settle-task.ts'
 import { problem, startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
-import { settleTask } from '../tasks/settle-task.ts'
 
 let server: TestHoldfast
 beforeAll(async () => {
@@ -54,6 +54,7 @@ describe('POST /v1/tasks', () => {
       messageId: null,
       parentId: null,
       retryOf: null,
+      saveState: 'none',
       estimatedAt: null,
       lane: 'free_default',
       priority: 10,

@@ -1,46 +1,69 @@
+import type { Task } from '@holdfast/shared'
 import { createTaskBody, listTasksQuery } from '@holdfast/shared/schemas'
 import { Hono } from 'hono'
 import { HoldfastError } from '../errors.ts'
 import { cancelTask } from '../tasks/cancel-task.ts'
-import { createTask } from '../tasks/create-task.ts'
 import { findTask } from '../tasks/find-task.ts'
 import { listTasks } from '../tasks/list-tasks.ts'
 import { retryTask } from '../tasks/retry-task.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody, readId, readIdempotencyKey, readQuery } from './read-input.ts'
 
-export function taskRoutes({ sql, bus, engine, types, providers, route, tasksPerMinute }: AppContext) {
+export function taskRoutes({
+  sql,
+  submit,
+  settle,
+  save,
+  present,
+  bus,
+  engine,
+  providers,
+  route,
+  tasksPerMinute,
+  keepResults,
+}: AppContext) {
+  /** What a call that changes something answers with: the task again with the URLs of its files, if it has any. */
+  async function shown(userId: string, task: Task): Promise<Task> {
+    return (task.result && (await findTask(sql, userId, task.id, present))) ?? task
+  }
+
   return new Hono<AppEnv>()
     .post('/', async (c) => {
-      const { userId } = c.get('identity')
+      const { userId, plan = null, isService = false } = c.get('identity')
       const idempotencyKey = readIdempotencyKey(c)
       const body = await readBody(c, createTaskBody)
+      // Whoever names a job gets its result: a user could name somebody else's.
+      if (body.externalId !== undefined && !isService) {
+        throw new HoldfastError('FORBIDDEN', 'Only your own backend may adopt a job, with a service key.')
+      }
       const lane = await route({
         userId,
         type: body.type,
         params: body.params,
         priority: body.priority ?? 'normal',
+        plan,
       })
-      const { task, created } = await createTask(sql, types, {
+      const { task, created } = await submit({
         userId,
         body,
         idempotencyKey,
         traceId: c.get('traceId'),
         lane,
-        perMinute: tasksPerMinute,
+        ...(isService ? {} : { perMinute: tasksPerMinute }),
+        keepMs: await keepResults({ userId, type: body.type, plan }),
       })
       if (created) {
         engine.wake()
         bus.publish(userId)
       }
-      return c.json({ task }, created ? 201 : 200)
+      return c.json({ task: await shown(userId, task) }, created ? 201 : 200)
     })
     .get('/', async (c) => {
       const { userId } = c.get('identity')
-      return c.json(await listTasks(sql, { userId, ...readQuery(c, listTasksQuery) }))
+      return c.json(await listTasks(sql, { userId, ...readQuery(c, listTasksQuery) }, present))
     })
     .get('/:id', async (c) => {
-      const task = await findTask(sql, c.get('identity').userId, readId(c, 'task'))
+      const task = await findTask(sql, c.get('identity').userId, readId(c, 'task'), present)
       if (!task) throw new HoldfastError('NOT_FOUND', 'There is no such task.')
       return c.json({ task })
     })
@@ -48,6 +71,7 @@ export function taskRoutes({ sql, bus, engine, types, providers, route, tasksPer
       const { userId } = c.get('identity')
       const task = await cancelTask(
         sql,
+        settle,
         userId,
         readId(c, 'task'),
         (name) => providers.get(name)?.cancel !== undefined,
@@ -57,18 +81,25 @@ export function taskRoutes({ sql, bus, engine, types, providers, route, tasksPer
       return c.json({ task })
     })
     .post('/:id/retry', async (c) => {
-      const { userId } = c.get('identity')
-      const { task, created } = await retryTask(sql, types, {
+      const { userId, plan = null } = c.get('identity')
+      const { task, created } = await retryTask(sql, submit, {
         userId,
         taskId: readId(c, 'task'),
         idempotencyKey: readIdempotencyKey(c),
         traceId: c.get('traceId'),
         perMinute: tasksPerMinute,
+        keepMs: (type) => keepResults({ userId, type, plan }),
       })
       if (created) {
         engine.wake()
         bus.publish(userId)
       }
-      return c.json({ task }, created ? 201 : 200)
+      return c.json({ task: await shown(userId, task) }, created ? 201 : 200)
+    })
+    .post('/:id/save', async (c) => {
+      const { userId } = c.get('identity')
+      const task = await save(userId, readId(c, 'task'))
+      bus.publish(userId)
+      return c.json({ task: await shown(userId, task) })
     })
 }

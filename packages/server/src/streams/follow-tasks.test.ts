@@ -1,11 +1,12 @@
 import type { StreamEvents, Task } from '@holdfast/shared'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
+import { settleTask } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { createMemoryBus } from '../bus/memory-bus.ts'
 import type { Sql } from '../database/connect.ts'
 import { acceptTask } from '../tasks/accept-task.ts'
-import { settleTask } from '../tasks/settle-task.ts'
+import { withoutUrls } from '../tasks/present-tasks.ts'
 import { writeProgress } from '../tasks/write-progress.ts'
 import { type FollowOptions, followTasks } from './follow-tasks.ts'
 
@@ -32,6 +33,7 @@ function follow(userId: string, options: Partial<FollowOptions> = {}) {
   const done = followTasks({
     sql,
     bus,
+    present: withoutUrls,
     userId,
     cursor: null,
     heartbeatMs: HOUR,

@@ -1,11 +1,13 @@
 import { isNewer, nameChange, type StreamEvents, type Task } from '@holdfast/shared'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
+import type { Presenter } from '../tasks/present-tasks.ts'
 import { syncTasks } from '../tasks/sync-tasks.ts'
 
 export interface FollowOptions {
   sql: Sql
   bus: Bus
+  present: Presenter
   userId: string
   /** Where an earlier stream of the same client ended. */
   cursor: string | null
@@ -23,7 +25,7 @@ type Seen = Pick<Task, 'status' | 'progress' | 'version'>
  * up at `send` and then gets the newest state, not a queue of old ones.
  */
 export async function followTasks(options: FollowOptions): Promise<void> {
-  const { sql, bus, userId, signal, send, beat } = options
+  const { sql, bus, present, userId, signal, send, beat } = options
   const seen = new Map<string, Seen>()
   let hinted = false
   let wake: () => void = () => {}
@@ -52,7 +54,7 @@ export async function followTasks(options: FollowOptions): Promise<void> {
     // A resumed snapshot leaves out what the client knows already; we must know it too, to name its next change.
     // Read first, so that nothing can count as sent that was not.
     const known = options.cursor === null ? [] : (await syncTasks(sql, { userId })).tasks
-    const snapshot = await syncTasks(sql, { userId, cursor: options.cursor })
+    const snapshot = await syncTasks(sql, { userId, cursor: options.cursor }, present)
     for (const task of [...known, ...snapshot.tasks]) seen.set(task.id, pickSeen(task))
     let { cursor } = snapshot
     await send('snapshot', snapshot, cursor)
@@ -65,7 +67,7 @@ export async function followTasks(options: FollowOptions): Promise<void> {
       if (hinted || performance.now() >= sweepAt) {
         hinted = false
         sweepAt = performance.now() + options.sweepMs
-        const changes = await syncTasks(sql, { userId, cursor })
+        const changes = await syncTasks(sql, { userId, cursor }, present)
         const news = changes.tasks.filter((task) => isNewer(task, seen.get(task.id)))
         for (const [index, task] of news.entries()) {
           const before = seen.get(task.id)

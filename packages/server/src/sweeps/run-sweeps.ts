@@ -3,7 +3,11 @@ import type { Logger } from 'pino'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { ObjectStore } from '../objects/object-store.ts'
+import type { Settle } from '../tasks/create-settle.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
+import { sweepExpiredFiles } from './sweep-expired-files.ts'
+import { type Retention, sweepOldRows } from './sweep-old-rows.ts'
 import { sweepOverdue } from './sweep-overdue.ts'
 import { sweepSilent } from './sweep-silent.ts'
 import { sweepUsedUp } from './sweep-used-up.ts'
@@ -11,9 +15,13 @@ import { sweepWaiting } from './sweep-waiting.ts'
 
 export interface SweepContext {
   sql: Sql
+  settle: Settle
   bus: Bus
   types: TaskTypes
   log: Logger
+  /** Where result files are kept. @default nowhere */
+  objects?: ObjectStore | undefined
+  retention?: Retention | undefined
 }
 
 const SWEEPS: Record<string, (context: SweepContext) => Promise<number>> = {
@@ -21,6 +29,8 @@ const SWEEPS: Record<string, (context: SweepContext) => Promise<number>> = {
   waiting: sweepWaiting,
   silent: sweepSilent,
   'used-up': sweepUsedUp,
+  'expired-files': sweepExpiredFiles,
+  'old-rows': sweepOldRows,
 }
 
 /** Looks after what no single step can see, again and again until told to stop. Run under a lock. */

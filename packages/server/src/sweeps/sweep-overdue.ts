@@ -1,6 +1,6 @@
 import { DEADLINE_EXCEEDED, HARD_LIMIT_PAST_DEADLINE_MS } from '../engine/run-poll.ts'
-import { settleTask } from '../tasks/settle-task.ts'
 import type { SweepContext } from './run-sweeps.ts'
+import { sparingOthers } from './sparing-others.ts'
 
 const MOST = 1_000
 
@@ -8,7 +8,7 @@ const MOST = 1_000
  * Tasks past their deadline (F6). They are not failed here but polled now: an outage of ours must not fail what the
  * provider has finished, so only a poll that says "still running" does. Past the hard limit nothing is waited for.
  */
-export async function sweepOverdue({ sql, bus, log }: SweepContext): Promise<number> {
+export async function sweepOverdue({ sql, settle, bus, log }: SweepContext): Promise<number> {
   const hastened = await sql`
     update holdfast.work w set due_at = now(), epoch = w.epoch + 1
     from (
@@ -24,7 +24,8 @@ export async function sweepOverdue({ sql, bus, log }: SweepContext): Promise<num
     order by deadline_at limit ${MOST}
   `
   for (const { id } of lost) {
-    const result = await settleTask(sql, id, DEADLINE_EXCEEDED)
+    const result = await sparingOthers(log, id, () => settle(id, DEADLINE_EXCEEDED))
+    if (!result) continue
     if (result.kind === 'settled') bus.publish(result.userId)
     log.warn({ taskId: id }, 'given up long after its deadline')
   }

@@ -1,6 +1,7 @@
-import { type Settlement, settleTask } from '../tasks/settle-task.ts'
+import type { Settlement } from '../tasks/settle-task.ts'
 import { silentAfterOf } from '../tasks/task-types.ts'
 import type { SweepContext } from './run-sweeps.ts'
+import { sparingOthers } from './sparing-others.ts'
 
 const MOST = 1_000
 
@@ -28,7 +29,7 @@ interface Silent {
  * The watchdog (Q4): running tasks of which nothing has been heard for too long. First an alert and one more poll at
  * once; if that tells nothing either, the type's policy ends the task or lets it go on.
  */
-export async function sweepSilent({ sql, bus, types, log }: SweepContext): Promise<number> {
+export async function sweepSilent({ sql, settle, bus, types, log }: SweepContext): Promise<number> {
   const names = Object.keys(types)
   const silent = await sql<Silent[]>`
     select t.id as "taskId", t.type, w.id::text as "workId", w.epoch,
@@ -48,8 +49,10 @@ export async function sweepSilent({ sql, bus, types, log }: SweepContext): Promi
       `
       continue
     }
-    const result = await settleTask(sql, taskId, SILENT_TOO_LONG, { workId, epoch })
-    if (result.kind === 'settled') bus.publish(result.userId)
+    const result = await sparingOthers(log, taskId, () =>
+      settle(taskId, SILENT_TOO_LONG, { fence: { workId, epoch } }),
+    )
+    if (result?.kind === 'settled') bus.publish(result.userId)
   }
   return silent.length
 }

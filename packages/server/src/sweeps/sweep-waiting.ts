@@ -1,9 +1,9 @@
 import type { Tx } from '../database/connect.ts'
-import { transaction } from '../database/transaction.ts'
-import { giveUpInTransaction } from '../dead-letters/give-up.ts'
-import type { Settlement, SettleResult } from '../tasks/settle-task.ts'
+import { giveUp } from '../dead-letters/give-up.ts'
+import type { Settlement } from '../tasks/settle-task.ts'
 import { waitLimitOf } from '../tasks/task-types.ts'
 import type { SweepContext } from './run-sweeps.ts'
+import { sparingOthers } from './sparing-others.ts'
 
 const MOST = 1_000
 
@@ -28,7 +28,7 @@ interface Waiting {
 }
 
 /** Tasks that no provider has taken within the limit for waiting. One whose create is under way is left alone. */
-export async function sweepWaiting({ sql, bus, types, log }: SweepContext): Promise<number> {
+export async function sweepWaiting({ sql, settle, bus, types, log }: SweepContext): Promise<number> {
   const names = Object.keys(types)
   const waiting = await sql<Waiting[]>`
     select t.id as "taskId", t.user_id as "userId", t.lane, t.provider, w.id::text as "workId", w.epoch, w.attempts, j.last_error as reason
@@ -41,11 +41,16 @@ export async function sweepWaiting({ sql, bus, types, log }: SweepContext): Prom
   let ended = 0
   for (const letter of waiting) {
     const reason = letter.reason ?? 'never got its turn'
-    const result = await transaction(sql, async (tx): Promise<SettleResult> => {
-      if (await isBeingSent(tx, letter)) return { kind: 'fenced' }
-      return giveUpInTransaction(tx, WAIT_EXCEEDED, { ...letter, kind: 'submit', reason }, letter)
-    })
-    if (result.kind !== 'settled') continue
+    const { workId, epoch } = letter
+    const result = await sparingOthers(log, letter.taskId, () =>
+      giveUp(
+        settle,
+        WAIT_EXCEEDED,
+        { ...letter, kind: 'submit', reason },
+        { fence: { workId, epoch }, onlyIf: async (tx) => !(await isBeingSent(tx, letter)) },
+      ),
+    )
+    if (result?.kind !== 'settled') continue
     ended += 1
     bus.publish(result.userId)
     log.warn({ taskId: letter.taskId, reason }, 'waited too long')

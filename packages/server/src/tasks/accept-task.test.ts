@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeTask } from '../../test/make-task.ts'
+import { createTestSettle } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import type { Sql } from '../database/connect.ts'
 import { type Acceptance, acceptTask } from './accept-task.ts'
@@ -66,7 +67,7 @@ describe('acceptance (F1)', () => {
 
   it('a task that ended meanwhile keeps its end, and the provider is asked to stop', async () => {
     const { id } = await makeTask(sql)
-    await cancelTask(sql, 'ada', id, () => true)
+    await cancelTask(sql, createTestSettle(sql), 'ada', id, () => true)
     expect(await workOf(id)).toEqual([])
     expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'ended-meanwhile' })
     expect(await findTask(sql, 'ada', id)).toMatchObject({ status: 'cancelled' })
@@ -76,7 +77,7 @@ describe('acceptance (F1)', () => {
 
   it('a provider that cannot cancel is not asked to', async () => {
     const { id } = await makeTask(sql)
-    await cancelTask(sql, 'ada', id, () => false)
+    await cancelTask(sql, createTestSettle(sql), 'ada', id, () => false)
     await acceptTask(sql, accepted(id, { canCancel: false }))
     expect(await workOf(id)).toEqual([])
     expect(await jobOf(id)).toMatchObject({ external: `external-${id}` })
@@ -99,7 +100,7 @@ describe('the sending mark', () => {
   it('is not given to whoever lost the claim, nor for a task that was cancelled', async () => {
     const { id, fence } = await claimed()
     expect(await markSending(sql, id, { ...fence, epoch: fence.epoch + 1 })).toBe(false)
-    await cancelTask(sql, 'ada', id, () => false)
+    await cancelTask(sql, createTestSettle(sql), 'ada', id, () => false)
     expect(await markSending(sql, id, fence)).toBe(false)
     expect(await jobOf(id)).toMatchObject({ sending: false })
   })

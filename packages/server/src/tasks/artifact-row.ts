@@ -1,4 +1,5 @@
 import type { OutputState, TaskOutput } from '@holdfast/shared'
+import type { SignedUrl } from '../artifacts/signed-urls.ts'
 import type { Sql, Tx } from '../database/connect.ts'
 
 /** One artifact as JSON built by PostgreSQL, so that a task and its files are one row of one query. */
@@ -8,6 +9,8 @@ export interface ArtifactRow {
   bytes: number | null
   sourceUrl: string
   sourceExpiresAt: string | null
+  objectKey: string | null
+  problem: string | null
   expiresAt: string | null
 }
 
@@ -15,19 +18,29 @@ export interface ArtifactRow {
 export function outputColumns(sql: Sql | Tx) {
   return sql`json_build_object(
     'state', a.state, 'contentType', a.content_type, 'bytes', a.bytes, 'sourceUrl', a.source_url,
-    'sourceExpiresAt', a.source_expires_at, 'expiresAt', a.expires_at
+    'sourceExpiresAt', a.source_expires_at, 'objectKey', a.object_key, 'problem', a.problem, 'expiresAt', a.expires_at
   )`
 }
 
-export function toOutput(row: ArtifactRow): TaskOutput {
+/** Ours when the store has the file, and then never the provider's; the provider's until then (O2). */
+export function toOutput(row: ArtifactRow, signed: SignedUrl | undefined): TaskOutput {
   return {
-    url: row.state === 'remote' ? row.sourceUrl : null,
+    ...urlOf(row, signed),
     contentType: row.contentType,
     bytes: row.bytes,
     state: row.state,
-    urlExpiresAt: toIso(row.sourceExpiresAt),
+    problem: row.problem,
     expiresAt: toIso(row.expiresAt),
   }
+}
+
+function urlOf(
+  { state, sourceUrl, sourceExpiresAt }: ArtifactRow,
+  signed: SignedUrl | undefined,
+): Pick<TaskOutput, 'url' | 'urlExpiresAt'> {
+  if (state === 'remote') return { url: sourceUrl, urlExpiresAt: toIso(sourceExpiresAt) }
+  if (state === 'stored' && signed) return { url: signed.url, urlExpiresAt: signed.expiresAt.toISOString() }
+  return { url: null, urlExpiresAt: null }
 }
 
 function toIso(text: string | null): string | null {

@@ -1,9 +1,8 @@
 import type { Task } from '@holdfast/shared'
 import type { Sql } from '../database/connect.ts'
-import { transaction } from '../database/transaction.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Settle } from './create-settle.ts'
 import { findTask } from './find-task.ts'
-import { settleInTransaction } from './settle-task.ts'
 
 /**
  * Ends a waiting or running task at its user's wish (Q9). What the provider has already accepted is cancelled there
@@ -11,6 +10,7 @@ import { settleInTransaction } from './settle-task.ts'
  */
 export async function cancelTask(
   sql: Sql,
+  settle: Settle,
   userId: string,
   taskId: string,
   canCancel: (provider: string) => boolean,
@@ -18,17 +18,20 @@ export async function cancelTask(
   const before = await findTask(sql, userId, taskId)
   if (!before) throw new HoldfastError('NOT_FOUND', 'There is no such task.')
 
-  const result = await transaction(sql, async (tx) => {
-    const settled = await settleInTransaction(tx, taskId, { status: 'cancelled' })
-    if (settled.kind === 'settled' && canCancel(before.provider)) {
-      await tx`
-        insert into holdfast.work (task_id, kind, provider)
-        select task_id, 'cancel', provider from holdfast.provider_jobs where task_id = ${taskId} and external_id is not null
-        on conflict do nothing
-      `
-    }
-    return settled
-  })
+  const result = await settle(
+    taskId,
+    { status: 'cancelled', by: 'user' },
+    {
+      async also(tx) {
+        if (!canCancel(before.provider)) return
+        await tx`
+          insert into holdfast.work (task_id, kind, provider)
+          select task_id, 'cancel', provider from holdfast.provider_jobs where task_id = ${taskId} and external_id is not null
+          on conflict do nothing
+        `
+      },
+    },
+  )
   const after = await findTask(sql, userId, taskId)
   if (!after) throw new HoldfastError('NOT_FOUND', 'There is no such task.')
   if (result.kind !== 'settled' && after.status !== 'cancelled') {

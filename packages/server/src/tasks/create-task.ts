@@ -3,11 +3,15 @@ import type { CreateTaskBody } from '@holdfast/shared/schemas'
 import type { Sql, Tx } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Plugin, Submission } from '../plugins/plugin.ts'
+import { limitStatements, PLUGIN_LIMIT_MS, runHook } from '../plugins/run-hook.ts'
+import { type Adoption, findAdopted, readAdoption, startAdopted } from './adoption.ts'
 import { canonicalHash } from './canonical-hash.ts'
 import { findTask } from './find-task.ts'
+import { findByKey, type IdempotencyKey, takeKey } from './idempotency-key.ts'
 import { requireRoomInMinute } from './require-room-in-minute.ts'
 import { scrubSecrets } from './scrub-secrets.ts'
-import type { TaskTypes } from './task-types.ts'
+import type { TaskType, TaskTypes } from './task-types.ts'
 
 export interface CreateTaskInput {
   userId: string
@@ -20,21 +24,74 @@ export interface CreateTaskInput {
   lane?: Lane
   /** How many tasks the user may create in a minute. @default no limit */
   perMinute?: number
+  /** How long its files are kept once it has finished. @default 3 days */
+  keepMs?: number
 }
+
+export interface Created {
+  task: Task
+  /** False: a repeated idempotency key, and the task of the first call. */
+  created: boolean
+}
+
+/** Takes a task on. One for a server, so that whoever calls it need not know what else takes part. */
+export type Submit = (input: CreateTaskInput) => Promise<Created>
 
 /** A step of priority is worth this much waiting: an urgent task goes before a normal one that came 15 s earlier. */
 const SECONDS_PER_PRIORITY = 1
 
 /**
- * Commits the task and the work of submitting it; nothing has been sent yet when this returns (F8). A repeated
- * idempotency key finds the task of the first call.
+ * Commits the task, the work of submitting it and what plugins add; nothing has been sent yet when this returns (F8). A
+ * repeated idempotency key finds the task of the first call.
  */
 export async function createTask(
   sql: Sql,
   types: TaskTypes,
   input: CreateTaskInput,
-): Promise<{ task: Task; created: boolean }> {
-  const { userId, body, idempotencyKey } = input
+  plugins: readonly Plugin[] = [],
+): Promise<Created> {
+  const { userId, body } = input
+  const { type, params } = checkParams(types, body)
+  const submission: Submission = {
+    userId,
+    type: body.type,
+    provider: type.provider,
+    params,
+    metadata: scrubSecrets(body.metadata ?? {}) as Record<string, unknown>,
+    conversationId: body.conversationId ?? null,
+    placeholderId: body.placeholderId ?? null,
+    retryOf: input.retryOf ?? null,
+    lane: input.lane ?? 'free_default',
+    priority: PRIORITIES[body.priority ?? 'normal'],
+  }
+  const adoption = readAdoption(body, type, Date.now())
+  const bodyHash = canonicalHash({ ...body, retryOf: input.retryOf ?? null })
+  const key = input.idempotencyKey === null ? null : { userId, key: input.idempotencyKey, bodyHash }
+  const earlier = key && (await findByKey(sql, key))
+  if (earlier) return { task: earlier, created: false }
+
+  try {
+    const taskId = await transaction(sql, (tx, over) =>
+      insert(tx, over, { input, submission, key, plugins, type, adoption }),
+    )
+    const task = await findTask(sql, userId, taskId)
+    if (!task) throw new HoldfastError('NOT_FOUND')
+    return { task, created: true }
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error
+    // Another request with the same key may have committed first, and taken the room or the credits for it.
+    const winner = key && (await findByKey(sql, key))
+    if (winner) return { task: winner, created: false }
+    const adopted = adoption && (await findAdopted(sql, userId, adoption))
+    if (adopted) return { task: adopted, created: false }
+    throw error
+  }
+}
+
+function checkParams(
+  types: TaskTypes,
+  body: CreateTaskBody,
+): { type: TaskType; params: Record<string, unknown> } {
   const type = Object.hasOwn(types, body.type) ? types[body.type] : undefined
   if (!type) {
     throw new HoldfastError(
@@ -47,99 +104,75 @@ export async function createTask(
     const issues = parsed.error.issues.map((issue) => `params.${issue.path.join('.')}: ${issue.message}`)
     throw new HoldfastError('INVALID_PARAMS', issues.join('; '))
   }
-
-  const lane = input.lane ?? 'free_default'
-  const priority = PRIORITIES[body.priority ?? 'normal']
-  const bodyHash = canonicalHash({ ...body, retryOf: input.retryOf ?? null })
-  const earlier = await findByKey(sql, userId, idempotencyKey, bodyHash)
-  if (earlier) return { task: earlier, created: false }
-
-  const taskId = await transaction(sql, async (tx) => {
-    if (input.perMinute !== undefined) await requireRoomInMinute(tx, userId, input.perMinute)
-    if (body.conversationId) await requireConversation(tx, userId, body.conversationId)
-    const [row] = await tx<{ id: string }[]>`
-      insert into holdfast.tasks (user_id, type, provider, params, metadata, conversation_id, placeholder_id, retry_of, priority, lane, max_attempts, timeout_ms)
-      values (
-        ${userId}, ${body.type}, ${type.provider}, ${tx.json(parsed.data as Json)}, ${tx.json(scrubSecrets(body.metadata ?? {}) as Json)},
-        ${body.conversationId ?? null}, ${body.placeholderId ?? null}, ${input.retryOf ?? null}, ${priority}, ${lane}, ${body.maxAttempts ?? 3}, ${body.timeoutMs ?? null}
-      )
-      returning id
-    `
-    const id = row?.id ?? ''
-    await tx`insert into holdfast.provider_jobs (task_id, provider, trace_id) values (${id}, ${type.provider}, ${input.traceId})`
-    await tx`
-      insert into holdfast.work (task_id, kind, provider, lane, due_at)
-      values (${id}, 'submit', ${type.provider}, ${lane}, now() - ${priority * SECONDS_PER_PRIORITY} * interval '1 s')
-    `
-    if (idempotencyKey && !(await takeKey(tx, { userId, key: idempotencyKey, bodyHash, taskId: id })))
-      throw new KeyTaken()
-    return id
-  }).catch((error: unknown) => {
-    if (error instanceof KeyTaken) return null
-    throw error
-  })
-
-  if (taskId === null) {
-    // Another request with the same key committed first; this one left nothing behind.
-    const winner = await findByKey(sql, userId, idempotencyKey, bodyHash)
-    if (winner) return { task: winner, created: false }
-    throw new HoldfastError(
-      'UNAVAILABLE',
-      'The request with this Idempotency-Key is still under way. Try again.',
-      {
-        retryAfterSeconds: 1,
-      },
-    )
-  }
-  const task = await findTask(sql, userId, taskId)
-  if (!task) throw new HoldfastError('NOT_FOUND')
-  return { task, created: true }
+  return { type, params: parsed.data }
 }
 
 type Json = Parameters<Tx['json']>[0]
 
-/** Thrown to roll the transaction back; never leaves this file. */
-class KeyTaken extends Error {}
-
-async function requireConversation(tx: Tx, userId: string, conversationId: string): Promise<void> {
-  const [own] =
-    await tx`select from holdfast.conversations where id = ${conversationId} and user_id = ${userId}`
-  if (!own) throw new HoldfastError('NOT_FOUND', 'There is no such conversation.')
+interface Insertion {
+  input: CreateTaskInput
+  submission: Submission
+  key: IdempotencyKey | null
+  plugins: readonly Plugin[]
+  type: TaskType
+  adoption: Adoption | null
 }
 
-async function findByKey(
-  sql: Sql,
-  userId: string,
-  key: string | null,
-  bodyHash: string,
-): Promise<Task | null> {
-  if (key === null) return null
-  const [found] = await sql<{ bodyHash: string; taskId: string }[]>`
-    select body_hash as "bodyHash", task_id as "taskId" from holdfast.idempotency_keys
-    where user_id = ${userId} and key = ${key} and expires_at > now()
-  `
-  if (!found) return null
-  if (found.bodyHash !== bodyHash) {
-    throw new HoldfastError(
-      'IDEMPOTENCY_KEY_REUSED',
-      'This Idempotency-Key was used with another body. Use a new key for a new request.',
+async function insert(
+  tx: Tx,
+  over: AbortSignal,
+  { input, submission, key, plugins, adoption, ...rest }: Insertion,
+): Promise<string> {
+  const { userId, type, provider, params, metadata, conversationId, placeholderId, retryOf } = submission
+  const { lane, priority } = submission
+  const place = { tx, over, limitMs: PLUGIN_LIMIT_MS }
+  if (input.perMinute !== undefined) await requireRoomInMinute(tx, userId, input.perMinute)
+  for (const plugin of plugins) {
+    if (!plugin.beforeSubmit) continue
+    await runHook(place, `beforeSubmit of plugin "${plugin.name}"`, (lent) =>
+      plugin.beforeSubmit?.(lent, submission),
     )
   }
-  return findTask(sql, userId, found.taskId)
+  if (retryOf !== null) await keepFromRemoval(tx, retryOf)
+  const [row] = await tx<{ id: string }[]>`
+    insert into holdfast.tasks (user_id, type, provider, params, metadata, conversation_id, placeholder_id, retry_of, priority, lane, max_attempts, timeout_ms, keep_ms, created_at)
+    values (
+      ${userId}, ${type}, ${provider}, ${tx.json(params as Json)}, ${tx.json(metadata as Json)},
+      ${conversationId}, ${placeholderId}, ${retryOf}, ${priority}, ${lane}, ${input.body.maxAttempts ?? 3},
+      ${input.body.timeoutMs ?? null}, ${input.keepMs ?? tx`default`},
+      ${adoption?.startedAt ?? tx`default`}
+    )
+    returning id
+  `
+  const id = row?.id ?? ''
+  await tx`insert into holdfast.provider_jobs (task_id, provider, trace_id) values (${id}, ${provider}, ${input.traceId})`
+  if (adoption) await startAdopted(tx, id, adoption, rest.type, lane)
+  else {
+    await tx`
+      insert into holdfast.work (task_id, kind, provider, lane, due_at)
+      values (${id}, 'submit', ${provider}, ${lane}, now() - ${priority * SECONDS_PER_PRIORITY} * interval '1 s')
+    `
+  }
+  // Before the plugins: of two requests with one key, the second must not be refused for what the first has taken.
+  if (key && !(await takeKey(tx, key, id))) {
+    throw new HoldfastError(
+      'UNAVAILABLE',
+      'The request with this Idempotency-Key is still under way. Try again.',
+      { retryAfterSeconds: 1 },
+    )
+  }
+  const joining = plugins.filter((plugin) => plugin.onSubmit)
+  if (joining.length > 0) await limitStatements(place)
+  for (const plugin of joining) {
+    await runHook(place, `onSubmit of plugin "${plugin.name}"`, (lent) =>
+      plugin.onSubmit?.(lent, { ...submission, id }),
+    )
+  }
+  return id
 }
 
-/** False if somebody else has it. Waits for a transaction that is about to take the same key. */
-async function takeKey(
-  tx: Tx,
-  { userId, key, bodyHash, taskId }: { userId: string; key: string; bodyHash: string; taskId: string },
-): Promise<boolean> {
-  const taken = await tx`
-    insert into holdfast.idempotency_keys as k (user_id, key, body_hash, task_id)
-    values (${userId}, ${key}, ${bodyHash}, ${taskId})
-    on conflict (user_id, key) do update
-      set body_hash = excluded.body_hash, task_id = excluded.task_id, created_at = now(), expires_at = excluded.expires_at
-      where k.expires_at <= now()
-    returning 1
-  `
-  return taken.length > 0
+/** Old rows are removed now and then, and the one that this task refers to must stay until it does. */
+async function keepFromRemoval(tx: Tx, taskId: string): Promise<void> {
+  const [kept] = await tx`select from holdfast.tasks where id = ${taskId} for key share`
+  if (!kept) throw new HoldfastError('NOT_FOUND', 'There is no such task.')
 }

@@ -2,7 +2,8 @@ import type { Task } from '@holdfast/shared'
 import { taskId } from '@holdfast/shared/schemas'
 import type { Sql } from '../database/connect.ts'
 import { HoldfastError } from '../errors.ts'
-import { type TaskRow, taskColumns, toTask } from './task-row.ts'
+import type { Presenter } from './present-tasks.ts'
+import { type TaskRow, taskColumns } from './task-row.ts'
 
 export interface ListTasksInput {
   userId: string
@@ -19,6 +20,7 @@ export interface ListTasksInput {
 export async function listTasks(
   sql: Sql,
   input: ListTasksInput,
+  present: Presenter,
 ): Promise<{ tasks: Task[]; nextCursor: string | null }> {
   const { userId, conversationId, externalId, cursor, limit } = input
   const status = input.status ?? (externalId === undefined ? 'active' : 'all')
@@ -39,6 +41,6 @@ export async function listTasks(
     order by t.id desc
     limit ${limit + 1}
   `
-  const page = rows.slice(0, limit).map(toTask)
+  const page = await present.tasks(rows.slice(0, limit))
   return { tasks: page, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
 }

@@ -2,17 +2,20 @@ import { PRIORITIES, type Priority, placeholderIdOf, type Task } from '@holdfast
 import type { CreateTaskBody } from '@holdfast/shared/schemas'
 import type { Sql } from '../database/connect.ts'
 import { HoldfastError } from '../errors.ts'
-import { type CreateTaskInput, createTask } from './create-task.ts'
+import type { Created, CreateTaskInput, Submit } from './create-task.ts'
 import { findTask } from './find-task.ts'
-import type { TaskTypes } from './task-types.ts'
 
-/** A failed or cancelled task again, as a new task that takes over its placeholder (F9). */
+/** A failed or cancelled task again, as a new task that takes over its placeholder and has its own price (F9). */
 export async function retryTask(
   sql: Sql,
-  types: TaskTypes,
-  input: Omit<CreateTaskInput, 'body' | 'retryOf' | 'lane'> & { taskId: string },
-): Promise<{ task: Task; created: boolean }> {
-  const { taskId, ...caller } = input
+  submit: Submit,
+  input: Omit<CreateTaskInput, 'body' | 'retryOf' | 'lane' | 'keepMs'> & {
+    taskId: string
+    /** By the plan that the user has now, which may not be the one of the first try. */
+    keepMs?: (type: string) => number | Promise<number>
+  },
+): Promise<Created> {
+  const { taskId, keepMs, ...caller } = input
   const earlier = await findTask(sql, input.userId, taskId)
   if (!earlier) throw new HoldfastError('NOT_FOUND', 'There is no such task.')
   if (earlier.status !== 'failed' && earlier.status !== 'cancelled') {
@@ -24,10 +27,11 @@ export async function retryTask(
   const [own] = await sql<{ maxAttempts: number; timeoutMs: number | null }[]>`
     select max_attempts as "maxAttempts", timeout_ms as "timeoutMs" from holdfast.tasks where id = ${earlier.id}
   `
-  return createTask(sql, types, {
+  return submit({
     ...caller,
     retryOf: earlier.id,
     lane: earlier.lane,
+    ...(keepMs ? { keepMs: await keepMs(earlier.type) } : {}),
     body: {
       type: earlier.type,
       params: earlier.params as CreateTaskBody['params'],

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
+import { settleTask } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import type { Sql } from '../database/connect.ts'
-import { settleTask } from './settle-task.ts'
 import { type KnownTasks, syncTasks } from './sync-tasks.ts'
 import { writeProgress } from './write-progress.ts'
 

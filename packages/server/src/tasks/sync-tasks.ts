@@ -1,6 +1,7 @@
 import { isNewer, type SyncAnswer } from '@holdfast/shared'
 import type { Sql } from '../database/connect.ts'
-import { type TaskRow, taskColumns, toTask } from './task-row.ts'
+import { type Presenter, withoutUrls } from './present-tasks.ts'
+import { type TaskRow, taskColumns } from './task-row.ts'
 
 export type KnownTasks = Record<string, readonly [version: number, progress: number | null]>
 
@@ -19,6 +20,7 @@ const RECENT_LIMIT = 100
 export async function syncTasks(
   sql: Sql,
   { userId, known = {}, cursor = null }: { userId: string; known?: KnownTasks; cursor?: string | null },
+  present: Presenter = withoutUrls,
 ): Promise<SyncAnswer> {
   const ids = Object.keys(known)
   const versions = Object.values(known).map(([version]) => version)
@@ -64,10 +66,11 @@ export async function syncTasks(
   `
   const [first] = rows
   return {
-    tasks: rows
-      .filter((row): row is typeof row & TaskRow => typeof row.id === 'string')
-      .map(toTask)
-      .filter((task) => isNewer(task, toState(known[task.id]))),
+    tasks: await present.tasks(
+      rows
+        .filter((row): row is typeof row & TaskRow => typeof row.id === 'string')
+        .filter((row) => isNewer(row, toState(known[row.id]))),
+    ),
     gone: first?.gone ?? [],
     cursor: first?.cursor ?? '0',
     now: (first?.now ?? new Date(0)).toISOString(),

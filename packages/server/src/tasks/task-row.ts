@@ -1,6 +1,6 @@
-import type { FailureCode, Lane, Task, TaskOutput, TaskStatus } from '@holdfast/shared'
+import type { FailureCode, Lane, SaveState, Task, TaskOutput, TaskStatus } from '@holdfast/shared'
 import type { Sql, Tx } from '../database/connect.ts'
-import { type ArtifactRow, outputColumns, toOutput } from './artifact-row.ts'
+import { type ArtifactRow, outputColumns } from './artifact-row.ts'
 
 export interface TaskRow {
   id: string
@@ -17,6 +17,7 @@ export interface TaskRow {
   conversationId: string | null
   placeholderId: string | null
   messageId: string | null
+  saveState: SaveState
   parentId: string | null
   retryOf: string | null
   estimatedAt: Date | null
@@ -37,6 +38,7 @@ export function taskColumns(sql: Sql | Tx) {
     t.id, t.user_id as "userId", t.type, t.provider, t.status, t.progress, t.params, t.metadata,
     t.failure_code as "failureCode", t.failure_message as "failureMessage", t.failure_retryable as "failureRetryable",
     t.conversation_id as "conversationId", t.placeholder_id as "placeholderId", t.message_id as "messageId",
+    case when t.unsaved <> '{}' then 'failed' when t.status = 'completed' then 'saved' else 'none' end as "saveState",
     t.parent_id as "parentId", t.retry_of as "retryOf", t.estimated_at as "estimatedAt", t.lane, t.priority, t.version,
     t.created_at as "createdAt", t.started_at as "startedAt", t.finished_at as "finishedAt",
     t.deadline_at as "deadlineAt", t.updated_at as "updatedAt",
@@ -46,7 +48,7 @@ export function taskColumns(sql: Sql | Tx) {
   `
 }
 
-export function toTask(row: TaskRow): Task {
+export function toTask(row: TaskRow, outputs: TaskOutput[] | null): Task {
   return {
     id: row.id,
     type: row.type,
@@ -54,7 +56,7 @@ export function toTask(row: TaskRow): Task {
     status: row.status,
     progress: row.progress,
     params: row.params,
-    result: row.outputs ? { outputs: row.outputs.map(toOutput) satisfies TaskOutput[] } : null,
+    result: outputs && { outputs },
     failure:
       row.failureCode !== null && row.failureMessage !== null && row.failureRetryable !== null
         ? { code: row.failureCode, message: row.failureMessage, retryable: row.failureRetryable }
@@ -62,6 +64,7 @@ export function toTask(row: TaskRow): Task {
     conversationId: row.conversationId,
     placeholderId: row.placeholderId,
     messageId: row.messageId,
+    saveState: row.saveState,
     parentId: row.parentId,
     retryOf: row.retryOf,
     estimatedAt: row.estimatedAt?.toISOString() ?? null,

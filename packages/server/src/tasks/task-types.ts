@@ -19,7 +19,24 @@ export interface TaskType {
   silentAfterMs?: number
   /** What the watchdog then does, after an alert and a last poll. @default 'fail' */
   whenSilent?: 'fail' | 'keep'
+  /** What one costs, where credits are switched on. A whole number; by the parameters, if it is a function. @default 0 */
+  credits?: Price
+  /**
+   * What becomes of the credits of one that its user cancels. Some vendors bill at submission, so what was started is
+   * not given back unless you say so. @default 'refund-before-start'
+   */
+  onCancel?: CancelPolicy
 }
+
+/** @example ({ seconds }) => 2 * Number(seconds) */
+export type Price = number | ((params: Record<string, unknown>) => number)
+
+/**
+ * - `refund`: all comes back.
+ * - `capture`: nothing does.
+ * - `refund-before-start`: all comes back until the provider has accepted the task, nothing afterwards.
+ */
+export type CancelPolicy = 'refund' | 'capture' | 'refund-before-start'
 
 /** Waiting in a lane does not count against the deadline, so it has a limit of its own. */
 export function waitLimitOf(type: TaskType | undefined): number {

@@ -33,7 +33,8 @@ export function describeWebhooks({ world, setUp, receive }: Bench): void {
     const { readings } = await readingsOf('[hook-twice]')
     const ids = readings.map((reading) => (reading.kind === 'about' ? reading.deliveryId : 'none'))
     if (webhooks.namesDeliveries) expect(new Set(ids).size).toBe(ids.length / 2)
-    else expect(new Set(ids)).toEqual(new Set([null]))
+    // Then each is looked at; what is sent again has been signed anew.
+    else expect(ids).not.toContain('none')
   })
 
   it('a webhook before the create is answered names the same id', async () => {

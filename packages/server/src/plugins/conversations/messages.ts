@@ -2,7 +2,8 @@ import type { Message } from '@holdfast/shared'
 import { taskId as uuid } from '@holdfast/shared/schemas'
 import type { Sql } from '../../database/connect.ts'
 import { HoldfastError } from '../../errors.ts'
-import { type ArtifactRow, outputColumns, toOutput } from '../../tasks/artifact-row.ts'
+import { type ArtifactRow, outputColumns } from '../../tasks/artifact-row.ts'
+import { type Presenter, withoutUrls } from '../../tasks/present-tasks.ts'
 
 interface MessageRow extends Omit<Message, 'outputs' | 'createdAt'> {
   outputs: ArtifactRow[]
@@ -18,6 +19,7 @@ export async function listMessages(
     cursor,
     limit,
   }: { userId: string; conversationId: string; cursor?: string; limit: number },
+  present: Presenter = withoutUrls,
 ): Promise<{ messages: Message[]; nextCursor: string | null }> {
   if (cursor !== undefined && !uuid.safeParse(cursor).success) {
     throw new HoldfastError(
@@ -39,10 +41,12 @@ export async function listMessages(
     order by m.id
     limit ${limit + 1}
   `
-  const messages = rows.slice(0, limit).map(
-    (row): Message => ({
+  const page = rows.slice(0, limit)
+  const outputs = await present.outputs(page.map((row) => row.outputs))
+  const messages = page.map(
+    (row, index): Message => ({
       ...row,
-      outputs: row.outputs.map(toOutput),
+      outputs: outputs[index] ?? [],
       createdAt: row.createdAt.toISOString(),
     }),
   )

@@ -1,26 +1,29 @@
 import type { Tx } from '../../database/connect.ts'
-import type { EndedTask } from '../../tasks/settle-task.ts'
+import type { SettledTask } from '../plugin.ts'
 
 /**
- * The message that a finished task leaves in its conversation, and the conversation's unread mark (F4). Null for a
- * task without a conversation (F14). One per task, whoever asks again: the table says so too.
+ * The message that a finished task leaves in its conversation, with its files and what it cost, and the conversation's
+ * unread mark (F4, F12). Nothing for a task without a conversation (F14). One per task, whoever asks again: the table
+ * says so too.
  */
-export async function writeMessage(tx: Tx, task: EndedTask): Promise<string | null> {
-  if (task.conversationId === null) return null
+export async function writeMessage(tx: Tx, task: SettledTask): Promise<void> {
+  if (task.conversationId === null) return
   const prompt = task.params.prompt
   const [message] = await tx<{ id: string }[]>`
-    insert into holdfast.messages (conversation_id, user_id, role, content, task_id, task_type, placeholder_id, params)
+    insert into holdfast.messages (conversation_id, user_id, role, content, task_id, task_type, placeholder_id, params, credits_spent)
     values (
       ${task.conversationId}, ${task.userId}, 'assistant', ${typeof prompt === 'string' ? prompt : ''},
-      ${task.id}, ${task.type}, ${task.placeholderId}, ${tx.json(task.params as Parameters<Tx['json']>[0])}
+      ${task.id}, ${task.type}, ${task.placeholderId}, ${tx.json(task.params as Parameters<Tx['json']>[0])},
+      ${task.creditsSpent}
     )
     on conflict on constraint one_message_per_task do nothing
     returning id
   `
-  if (!message) return null
+  if (!message) return
+  await tx`update holdfast.artifacts set message_id = ${message.id} where task_id = ${task.id}`
+  await tx`update holdfast.tasks set message_id = ${message.id} where id = ${task.id}`
   await tx`
     update holdfast.conversations set unread_count = unread_count + 1, last_message_at = now(), updated_at = now()
     where id = ${task.conversationId}
   `
-  return message.id
 }

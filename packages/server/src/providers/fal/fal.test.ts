@@ -377,7 +377,7 @@ describe('webhooks', () => {
     expect(message.toString()).toContain('f3423b2f6b5e4205abee09cbc64aba9a666d982fcd18d41d9d9873cffc1bd4b3')
     expect(sign(null, message, key).toString('hex')).toBe(signature)
     const read = await reader()
-    expect(await read()).toEqual({ kind: 'about', externalId: `${MODEL}:r1`, deliveryId: null })
+    expect(await read()).toMatchObject({ kind: 'about', externalId: `${MODEL}:r1`, isSigned: true })
   })
 
   it('S2 a flipped bit anywhere is forged', async () => {

@@ -85,7 +85,9 @@ export function createFalWebhookReader({ keysUrl, models, userId, limits, pool, 
       }
       const externalId = toExternalId({ model, requestId })
       if (!fromExternalId(externalId)) return { kind: 'unreadable', reason: 'the id of the request is none' }
-      return { kind: 'about', externalId, deliveryId: null }
+      // Nothing names a delivery, but what is sent again has been signed anew.
+      const deliveryId = call.headers['x-fal-webhook-signature'] ?? null
+      return { kind: 'about', externalId, deliveryId, isSigned: true }
     },
     async close() {
       stopped.abort()

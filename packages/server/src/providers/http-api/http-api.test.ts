@@ -155,7 +155,7 @@ test('S2 a webhook that cannot be read is unreadable, not an exception', async (
     {
       readWebhook({ body }: { body: Uint8Array }) {
         const { id } = JSON.parse(Buffer.from(body).toString()) as { id: string }
-        return { kind: 'about', externalId: id, deliveryId: null }
+        return { kind: 'about', externalId: id, deliveryId: null, isSigned: false }
       },
     },
   )

@@ -37,7 +37,7 @@ describe.each(['http', 'envelope'] as const)('with errors as %s', (errorStyle) =
       'bad-result': { kind: 'inconclusive' },
     },
     cancel: 'none',
-    refresh: 'none',
+    refresh: 'refreshed',
     finds: false,
     webhooks: { signs: 'task', namesDeliveries: false },
   })

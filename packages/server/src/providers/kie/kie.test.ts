@@ -62,6 +62,20 @@ describe.each(['http', 'envelope'] as const)('with errors as %s', (errorStyle) =
     ).toBe('PNG')
   })
 
+  test('O3 a link that died is made anew, and a stranger is told so', async () => {
+    const { clock, kie, accepted, query } = await setUp({ errorStyle, fileTtlMs: 1_000 })
+    const id = await accepted('a lighthouse')
+    clock.now += 60_000
+    const done = await query(id)
+    const url = done.kind === 'succeeded' ? (done.outputs[0]?.url ?? '') : ''
+    expect((await fetch(url)).status).toBe(403)
+    const refreshed = await kie.refresh?.({ externalId: id, url, ordinal: 0 }, never)
+    expect(refreshed).toMatchObject({ kind: 'refreshed', urlLifetimeMs: 1_200_000 })
+    expect((await fetch(refreshed?.kind === 'refreshed' ? refreshed.url : '')).status).toBe(200)
+    const foreign = { externalId: id, url: 'https://elsewhere.example/0.png', ordinal: 0 }
+    expect(await kie.refresh?.(foreign, never)).toMatchObject({ kind: 'gone' })
+  })
+
   test('P4 a video reports rising progress, then its clip', async () => {
     const { clock, accepted, query } = await setUp({ errorStyle })
     const id = await accepted('waves', 'video')

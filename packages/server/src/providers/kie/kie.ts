@@ -7,6 +7,7 @@ import { USER_AGENT } from '../user-agent.ts'
 import { readCallback } from './read-callback.ts'
 import { readCreateReply } from './read-create-reply.ts'
 import { readQueryReply } from './read-query-reply.ts'
+import { readRefreshReply } from './read-refresh-reply.ts'
 
 export interface KieOptions {
   apiKey: string
@@ -124,6 +125,19 @@ export function createKie(options: KieOptions): Provider {
     },
 
     readWebhook: async (call) => readCallback(call, options.webhookHmacKey),
+
+    async refresh({ url }, signal) {
+      const reply = await sendQuery({
+        method: 'POST',
+        path: `${prefix}/api/v1/common/download-url`,
+        headers,
+        body: JSON.stringify({ url }),
+        timeoutMs: limits.callTimeoutMs,
+        signal,
+      })
+      if (reply.kind !== 'reply') return { kind: 'inconclusive', reason: reply.reason }
+      return readRefreshReply(reply)
+    },
 
     async close() {
       if (options.pool) return

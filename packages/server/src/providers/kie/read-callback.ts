@@ -14,5 +14,7 @@ export function readCallback(call: WebhookCall, hmacKey: string | undefined): We
   if (!isExternalId(taskId)) return { kind: 'unreadable', reason: 'the callback names no task' }
   const check = hmacKey === undefined ? null : checkKieCallback(hmacKey, taskId, call)
   if (check && check.kind !== 'genuine') return check
-  return { kind: 'about', externalId: taskId, deliveryId: null }
+  // What is sent again has been signed anew; the same signature twice is a replay.
+  const deliveryId = (check && call.headers['x-webhook-signature']) ?? null
+  return { kind: 'about', externalId: taskId, deliveryId, isSigned: check !== null }
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readCreateReply } from './read-create-reply.ts'
 import { readQueryReply } from './read-query-reply.ts'
+import { readRefreshReply } from './read-refresh-reply.ts'
 
 const now = Date.parse('2026-11-16T08:00:00Z')
 const reply = (status: number, body: unknown, headers: Record<string, string> = {}) => ({
@@ -264,5 +265,28 @@ test('F8 no reply makes a create throw, and only a clear yes is accepted', () =>
       if (statusCode >= 500 && !text.startsWith('{')) expect(outcome.kind).toBe('unknown')
     }),
     { numRuns: 2_000 },
+  )
+})
+
+test.each<[string, number, unknown, string]>([
+  ['a link', 200, { code: 200, data: 'https://file.example/a.png?x=1' }, 'refreshed'],
+  ['no link', 200, { code: 200, data: null }, 'inconclusive'],
+  ['something else than a link', 200, { code: 200, data: 'file:///etc/passwd' }, 'inconclusive'],
+  ['code 422', 200, { code: 422, msg: 'not ours' }, 'gone'],
+  ['code 404', 404, { code: 404, msg: 'no such file' }, 'gone'],
+  ['code 401', 401, { code: 401, msg: 'no' }, 'inconclusive'],
+  ['code 429', 200, { code: 429, msg: 'slower' }, 'inconclusive'],
+  ['code 500', 500, { code: 500, msg: 'oh' }, 'inconclusive'],
+  ["a proxy's 404", 404, HTML, 'inconclusive'],
+  ["a proxy's page", 200, HTML, 'inconclusive'],
+])('O3 refresh: %s', (_, status, body, kind) => {
+  expect(readRefreshReply(reply(status, body)).kind).toBe(kind)
+})
+
+test('O3 refresh: whatever comes, it is one of the three', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 100, max: 599 }), fc.json(), (status, body) => {
+      expect(['refreshed', 'gone', 'inconclusive']).toContain(readRefreshReply(reply(status, body)).kind)
+    }),
   )
 })

@@ -113,7 +113,12 @@ test('webhooks come several times for each state, unsigned, and each is only abo
   expect(states).toEqual(['dreaming', 'dreaming', 'dreaming', 'completed', 'completed'])
   for (const { headers, body } of receiver.requests) {
     const call = { headers, body: new Uint8Array(Buffer.from(body)), receivedAtMs: clock.now }
-    expect(await luma.readWebhook?.(call)).toEqual({ kind: 'about', externalId: id, deliveryId: null })
+    expect(await luma.readWebhook?.(call)).toEqual({
+      kind: 'about',
+      externalId: id,
+      deliveryId: null,
+      isSigned: false,
+    })
   }
 })
 

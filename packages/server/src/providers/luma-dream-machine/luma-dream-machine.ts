@@ -79,5 +79,5 @@ export function createLumaDreamMachine({ models, ...options }: LumaDreamMachineO
 function readWebhook({ body }: WebhookCall): WebhookReading {
   const id = asRecord(parseJson(Buffer.from(body).toString('utf8')))?.id
   if (!isExternalId(id)) return { kind: 'unreadable', reason: 'the body names no generation' }
-  return { kind: 'about', externalId: id, deliveryId: null }
+  return { kind: 'about', externalId: id, deliveryId: null, isSigned: false }
 }

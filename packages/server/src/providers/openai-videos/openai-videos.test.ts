@@ -208,6 +208,7 @@ test('S2 events of other kinds are none of ours, and events without a video cann
     kind: 'about',
     externalId: 'video_1',
     deliveryId: 'wh_1',
+    isSigned: true,
   })
   expect(await read({ type: 'response.completed', data: { id: 'resp_1' } })).toEqual({ kind: 'irrelevant' })
   expect(await read({ type: 'video.failed', data: {} })).toMatchObject({ kind: 'unreadable' })

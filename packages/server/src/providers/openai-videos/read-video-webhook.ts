@@ -13,5 +13,5 @@ export function readVideoWebhook(call: WebhookCall, secret: string): WebhookRead
   if (!event.type.startsWith('video.')) return { kind: 'irrelevant' }
   const id = asRecord(event.data)?.id
   if (!isExternalId(id)) return { kind: 'unreadable', reason: 'the event names no video' }
-  return { kind: 'about', externalId: id, deliveryId: call.headers['webhook-id'] ?? null }
+  return { kind: 'about', externalId: id, deliveryId: call.headers['webhook-id'] ?? null, isSigned: true }
 }

@@ -40,7 +40,7 @@ export function createWebhookReader({ secret, ...options }: WebhookReaderOptions
       if (check.kind !== 'genuine') return check
       const id = asRecord(parseJson(Buffer.from(call.body).toString('utf8')))?.id
       if (!isExternalId(id)) return { kind: 'unreadable', reason: 'it names no prediction' }
-      return { kind: 'about', externalId: id, deliveryId: call.headers['webhook-id'] ?? null }
+      return { kind: 'about', externalId: id, deliveryId: call.headers['webhook-id'] ?? null, isSigned: true }
     },
     async close() {
       stopped.abort()

@@ -353,7 +353,12 @@ describe('webhooks', () => {
       })
     }
     for (let times = 0; times < 5; times++) {
-      expect(await call('whsec_b25l')).toEqual({ kind: 'about', externalId: 'p1', deliveryId: 'msg_1' })
+      expect(await call('whsec_b25l')).toEqual({
+        kind: 'about',
+        externalId: 'p1',
+        deliveryId: 'msg_1',
+        isSigned: true,
+      })
     }
     expect(asked()).toBe(1)
     for (let times = 0; times < 50; times++)

@@ -12,6 +12,10 @@ export const BEHAVIOURS = {
   'object-result': 'success with resultJson as an object instead of a string',
   'text-times': 'times as text, as the older models have them',
   'late-result': 'success with resultJson cut off in the first 2 polls that see it',
+
+  // Its files
+  'dead-links': 'the links to its results are dead from the start; new ones work',
+  'gone-files': 'its results are gone: links lead nowhere, and new ones too',
 } as const
 
 export const { read: readBehaviours, strip: withoutBehaviours } =

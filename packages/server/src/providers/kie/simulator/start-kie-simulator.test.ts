@@ -326,6 +326,28 @@ test('an expired link is renewed for 20 minutes, but only our own', async () => 
   }
 })
 
+test('files break off, die early or are gone, as the words say', async () => {
+  const { clock, call, create, urlsOf } = await start()
+  const made = async (words: string) => {
+    const id = await create(`a cat ${words}`)
+    clock.now += 60_000
+    return (await urlsOf(id))[0] ?? ''
+  }
+  const status = async (url: string) => (await fetch(url)).status
+  const fresh = async (url: string) =>
+    String((await call('POST', '/api/v1/common/download-url', { url })).data)
+
+  const dead = await made('[dead-links]')
+  expect([await status(dead), await status(await fresh(dead))]).toEqual([403, 200])
+  const gone = await made('[gone-files]')
+  expect([await status(gone), await status(await fresh(gone))]).toEqual([404, 404])
+  const broken = await made('[media-cut:2]')
+  for (let fetched = 0; fetched < 2; fetched++) {
+    await expect(fetch(broken).then((response) => response.arrayBuffer())).rejects.toThrow()
+  }
+  expect((await (await fetch(broken)).arrayBuffer()).byteLength).toBeGreaterThan(1_000)
+})
+
 test('result URLs carry the public name', async () => {
   const { clock, create, urlsOf } = await start({ publicUrl: 'https://sim.example/' })
   const id = await create('a cat')

@@ -81,7 +81,7 @@ export async function startKieSimulator(options: KieSimulatorOptions = {}): Prom
   const fileUrl = (taskId: string, name: string, expires: number) =>
     `${publicUrl()}/files/${taskId}/${name}?expires=${Math.floor(expires)}`
   const recordOf = (task: SimulatedTask) => {
-    const expires = (endOf(task) ?? now()) + fileTtlMs
+    const expires = 'dead-links' in task.behaviours ? now() : (endOf(task) ?? now()) + fileTtlMs
     const name = (index: number) => `${index}.${extensionOf(task)}`
     const urls = Array.from({ length: task.outputs }, (_, index) =>
       fileUrl(task.taskId, name(index), expires),
@@ -183,7 +183,7 @@ export async function startKieSimulator(options: KieSimulatorOptions = {}): Prom
       Number(index) < task.outputs &&
       extensionOf(task) === extension &&
       phaseAt(task, now()) === 'success'
-    if (!isThere) return sendAnswer(response, { status: 404 })
+    if (!isThere || 'gone-files' in task.behaviours) return sendAnswer(response, { status: 404 })
     const leftMs = Number(at.searchParams.get('expires') ?? 0) - now()
     const fetches = (task.fetches[Number(index)] ?? 0) + 1
     task.fetches[Number(index)] = fetches

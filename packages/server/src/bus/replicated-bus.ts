@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
+import type { Logger } from 'pino'
+import type { Bus } from './bus.ts'
+import { type BusMessage, inPieces, readBusMessage } from './bus-message.ts'
+import type { OpenChannel } from './channel.ts'
+import { createMemoryBus } from './memory-bus.ts'
+import { createWatchedElsewhere } from './watched-elsewhere.ts'
+
+export interface ReplicatedBusOptions {
+  open: OpenChannel
+  log: Pick<Logger, 'warn' | 'info'>
+  /** Hints that come within this time go as one message. @default 5 */
+  gatherMs?: number
+  /** How often each replica says who is watched there. @default 10_000 */
+  announceMs?: number
+  now?: () => number
+}
+
+/** Room for the rest of a message. */
+const ENVELOPE_BYTES = 200
+const MOST_UNDER_WAY = 3
+
+/**
+ * A bus over several replicas. Listeners here are told at once; the others by the channel, many hints in one message and
+ * outside of any transaction. Whoever was not connected is told afterwards that anything may have changed.
+ */
+export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
+  const { open, log, gatherMs = 5, announceMs = 10_000, now = () => performance.now() } = options
+  const own = randomUUID()
+  const local = createMemoryBus()
+  const elsewhere = createWatchedElsewhere(announceMs * 3)
+  const watchers = new Map<string, number>()
+  const gathered = { changed: new Set<string>(), watch: new Set<string>(), unwatch: new Set<string>() }
+  let gathering: NodeJS.Timeout | undefined
+  let heardAt = now()
+  let sending = Promise.resolve()
+  let underWay = 0
+  let isAway = false
+  let isClosed = false
+
+  const channel = open({
+    message(text) {
+      heardAt = now()
+      const message = readBusMessage(text)
+      if (!message || message.from === own) return
+      elsewhere.hear(message, now())
+      if (message.kind === 'changed') for (const user of message.users) local.publish(user)
+      if (message.kind === 'hello') announce()
+    },
+    connected() {
+      heardAt = now()
+      if (isAway) log.info('replicas can hear each other again')
+      isAway = false
+      void send([{ from: own, kind: 'hello', users: [] }])
+      announce()
+      for (const user of watchers.keys()) local.publish(user)
+    },
+  })
+  const announcing = setInterval(() => {
+    // Our own announcements come back to us. Where they do not, the connection is dead and does not know it.
+    if (now() - heardAt > announceMs * 2.5) {
+      heardAt = now()
+      channel.renew()
+    }
+    announce()
+  }, announceMs)
+  announcing.unref()
+
+  /** One after the other: over a pool of connections a later one could overtake. */
+  function send(messages: BusMessage[]): Promise<void> {
+    if (messages.length === 0) return sending
+    underWay += 1
+    sending = sending.then(async () => {
+      try {
+        await channel.send(messages.map((message) => JSON.stringify(message)))
+      } catch (error) {
+        if (!isAway && !isClosed) {
+          log.warn(
+            { err: error },
+            'replicas cannot hear each other; streams find changes by themselves, a little later',
+          )
+        }
+        isAway = true
+      } finally {
+        underWay -= 1
+      }
+    })
+    return sending
+  }
+
+  function announce(): void {
+    if (underWay > MOST_UNDER_WAY) return
+    const pieces = inPieces([...watchers.keys()], channel.maxBytes - ENVELOPE_BYTES)
+    void send(
+      pieces.map((users, index) => ({
+        from: own,
+        kind: 'watching',
+        users,
+        isFirst: index === 0,
+        isLast: index === pieces.length - 1,
+      })),
+    )
+  }
+
+  function flush(): void {
+    // What is on its way first: a channel that hangs must not make a queue of hints, which a set of users replaces.
+    if (underWay > 0 && !isClosed) {
+      gathering = setTimeout(flush, gatherMs)
+      return
+    }
+    gathering = undefined
+    const messages: BusMessage[] = []
+    for (const kind of ['changed', 'watch', 'unwatch'] as const) {
+      const users = [...gathered[kind]]
+      gathered[kind].clear()
+      if (users.length === 0) continue
+      const pieces = inPieces(users, channel.maxBytes - ENVELOPE_BYTES)
+      messages.push(...pieces.map((piece) => ({ from: own, kind, users: piece })))
+    }
+    void send(messages)
+  }
+
+  function gather(kind: keyof typeof gathered, userId: string): void {
+    gathered[kind].add(userId)
+    gathering ??= setTimeout(flush, gatherMs)
+  }
+
+  return {
+    publish(userId) {
+      local.publish(userId)
+      if (!isClosed) gather('changed', userId)
+    },
+    subscribe(userId, listener) {
+      const unsubscribe = local.subscribe(userId, listener)
+      watchers.set(userId, (watchers.get(userId) ?? 0) + 1)
+      gathered.unwatch.delete(userId)
+      if (watchers.get(userId) === 1) gather('watch', userId)
+      let isOver = false
+      return () => {
+        if (isOver) return
+        isOver = true
+        unsubscribe()
+        const left = (watchers.get(userId) ?? 1) - 1
+        if (left > 0) watchers.set(userId, left)
+        else {
+          watchers.delete(userId)
+          gathered.watch.delete(userId)
+          gather('unwatch', userId)
+        }
+      }
+    },
+    isWatched: (userId) => local.isWatched(userId) || elsewhere.has(userId, now()),
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      clearInterval(announcing)
+      clearTimeout(gathering)
+      flush()
+      await send([{ from: own, kind: 'bye', users: [] }])
+      await channel.close()
+    },
+  }
+}

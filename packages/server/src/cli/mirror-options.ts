@@ -1,0 +1,8 @@
+import type { MirrorOptions } from '../artifacts/mirror-options.ts'
+import type { Config } from '../config.ts'
+
+/** What the settings say about the copying of results; the rest is by default. */
+export function mirrorOptions({ mirror }: Config): Partial<MirrorOptions> {
+  const { maxBytes, concurrency } = mirror
+  return { ...(maxBytes ? { maxBytes } : {}), ...(concurrency ? { concurrency } : {}) }
+}

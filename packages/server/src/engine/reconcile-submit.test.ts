@@ -1,0 +1,80 @@
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { makeTask } from '../../test/make-task.ts'
+import { createScriptedProvider, type Script } from '../../test/scripted-provider.ts'
+import { type StartedEngine, startEngine } from '../../test/start-engine.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
+import type { Sql } from '../database/connect.ts'
+import { findTask } from '../tasks/find-task.ts'
+
+let database: TestDatabase
+let sql: Sql
+const started: StartedEngine[] = []
+beforeAll(async () => {
+  database = await createTestDatabase()
+  sql = database.sql
+})
+afterEach(async () => {
+  await Promise.all(started.splice(0).map(({ engine }) => engine.stop()))
+})
+afterAll(() => database.drop())
+
+async function submitAndLose(script: Script) {
+  const provider = createScriptedProvider({ create: () => ({ kind: 'unknown', reason: 'cut' }), ...script })
+  started.push(startEngine(sql, provider))
+  const task = await makeTask(sql, { provider: provider.name })
+  const untilStatus = (status: string) =>
+    vi.waitFor(async () => expect((await findTask(sql, 'ada', task.id))?.status).toBe(status), {
+      timeout: 10_000,
+    })
+  return { provider, task, untilStatus }
+}
+
+it('a create whose reply was lost is looked up where the provider can list, and goes on (F8)', async () => {
+  const { provider, untilStatus } = await submitAndLose({
+    find: ({ taskId }) => ({ kind: 'found', externalId: `found-${taskId}` }),
+  })
+  await untilStatus('running')
+  expect(provider.creates).toHaveLength(1)
+})
+
+it('it may turn up late', async () => {
+  let looks = 0
+  const { provider, task, untilStatus } = await submitAndLose({
+    find: ({ taskId }) => {
+      looks += 1
+      return looks < 3 ? { kind: 'absent' } : { kind: 'found', externalId: `found-${taskId}` }
+    },
+  })
+  await vi.waitFor(
+    async () => {
+      await sql`update holdfast.work set due_at = now() where task_id = ${task.id} and kind = 'submit'`
+      expect(looks).toBe(3)
+    },
+    { timeout: 10_000 },
+  )
+  await untilStatus('running')
+  expect(provider.creates).toHaveLength(1)
+})
+
+it.each([{ kind: 'absent' }, { kind: 'inconclusive', reason: 'away' }] as const)(
+  'if it does not turn up ($kind), it ends as unknown after a while and is not sent again',
+  async (outcome) => {
+    const { provider, task, untilStatus } = await submitAndLose({ find: () => outcome })
+    await vi.waitFor(async () => {
+      const [row] =
+        await sql`select from holdfast.provider_jobs where task_id = ${task.id} and sending_at is not null`
+      expect(row).toBeDefined()
+      expect((await findTask(sql, 'ada', task.id))?.status).toBe('pending')
+    })
+    await sql`update holdfast.provider_jobs set sending_at = sending_at - interval '61 s' where task_id = ${task.id}`
+    await vi.waitFor(
+      async () => {
+        await sql`update holdfast.work set due_at = now() where task_id = ${task.id}`
+        expect((await findTask(sql, 'ada', task.id))?.failure?.code).toBe('SUBMIT_UNKNOWN')
+      },
+      { timeout: 10_000, interval: 100 },
+    )
+    await untilStatus('failed')
+    expect(provider.creates).toHaveLength(1)
+  },
+)

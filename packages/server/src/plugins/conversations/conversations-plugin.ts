@@ -1,0 +1,32 @@
+import { HoldfastError } from '../../errors.ts'
+import type { Plugin } from '../plugin.ts'
+import { writeMessage } from './write-message.ts'
+
+/** Tasks may belong to a conversation of their user, and leave a message there when they complete. */
+export const conversationsPlugin: Plugin = {
+  name: 'conversations',
+  async beforeSubmit(tx, { userId, conversationId }) {
+    if (conversationId === null) return
+    // Kept from being removed until the task that refers to it is there.
+    const [own] = await tx`
+      select from holdfast.conversations where id = ${conversationId} and user_id = ${userId} for key share
+    `
+    if (!own) throw new HoldfastError('NOT_FOUND', 'There is no such conversation.')
+  },
+  async onSettled(tx, task) {
+    if (task.status === 'completed') await writeMessage(tx, task)
+  },
+}
+
+/** In its place where conversations are switched off. What was begun in one before can still be retried. */
+export const noConversationsPlugin: Plugin = {
+  name: 'no-conversations',
+  async beforeSubmit(_, { conversationId, retryOf }) {
+    if (conversationId !== null && retryOf === null) {
+      throw new HoldfastError(
+        'INVALID_REQUEST',
+        'conversationId: this server keeps no conversations. Leave it out; metadata can carry an id of your own.',
+      )
+    }
+  },
+}

@@ -1,0 +1,48 @@
+import type { Sql } from '../../database/connect.ts'
+import { transaction } from '../../database/transaction.ts'
+import { HoldfastError } from '../../errors.ts'
+import { type LedgerRow, ledgerColumns } from './ledger-row.ts'
+
+/**
+ * Gives back what was spent on a task (F13), as an adjustment that names it: the hold itself has ended and stays as it
+ * ended. Once per task, however often it is asked for. The ledger alone decides, so it works when the task's row is gone.
+ */
+export function giveBack(
+  sql: Sql,
+  { taskId, reason, actor }: { taskId: string; reason: string; actor: string },
+): Promise<{ entry: LedgerRow; given: boolean }> {
+  return transaction(sql, async (tx) => {
+    const [hold] = await tx<{ userId: string }[]>`
+      select user_id as "userId" from holdfast.credit_ledger where task_id = ${taskId} and kind = 'hold'
+    `
+    if (!hold) {
+      const [task] = await tx`select from holdfast.tasks where id = ${taskId}`
+      throw task
+        ? new HoldfastError('NOTHING_TO_REFUND', 'The task was free: no credits were held for it.')
+        : new HoldfastError('NOT_FOUND', 'There is no such task.')
+    }
+    // Whoever ends the hold, and whoever else gives it back, needs this row too.
+    await tx`select from holdfast.credit_accounts where user_id = ${hold.userId} for update`
+    const entries = await tx<LedgerRow[]>`
+      select ${ledgerColumns(tx)} from holdfast.credit_ledger l where l.task_id = ${taskId}
+    `
+    const earlier = entries.find(({ kind }) => kind === 'adjust')
+    if (earlier) return { entry: earlier, given: false }
+    const spent = entries.find(({ kind }) => kind === 'capture')
+    if (!spent) {
+      throw new HoldfastError(
+        'NOTHING_TO_REFUND',
+        entries.some(({ kind }) => kind === 'refund')
+          ? 'The credits of this task have been given back already.'
+          : 'The task has not ended: its credits are held, not spent. Cancel it instead.',
+      )
+    }
+    const [entry] = await tx<LedgerRow[]>`
+      insert into holdfast.credit_ledger as l (user_id, task_id, kind, amount, reason, actor)
+      values (${hold.userId}, ${taskId}, 'adjust', ${spent.amount}, ${reason}, ${actor})
+      returning ${ledgerColumns(tx)}
+    `
+    if (!entry) throw new Error('The adjustment left no entry.')
+    return { entry, given: true }
+  })
+}

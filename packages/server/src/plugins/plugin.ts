@@ -1,0 +1,77 @@
+import type { Lane, TaskFailure, TerminalStatus } from '@holdfast/shared'
+import type { Tx } from '../database/connect.ts'
+import type { Settlement } from '../tasks/settle-task.ts'
+
+/**
+ * Joins the transactions in which tasks begin and end.
+ *
+ * `tx` is postgres.js inside that transaction: what is written with it is committed together with the task, or not at
+ * all. It is good until the hook returns. Only SQL belongs here: rows stay locked for as long as a hook takes, and one
+ * that takes longer than a few seconds is given up.
+ */
+export interface Plugin {
+  /** Unique. Kept with a task whose end it could not write, so that `save` knows whom to ask again. */
+  name: string
+  /**
+   * Whether a task may only end together with this. When an essential plugin throws, nothing is written and the end is
+   * tried again later, for as long as it takes; other plugins are left out after a few tries, and `save` makes up for it.
+   * @default false
+   */
+  essential?: boolean
+  /** Before anything is written. Refuses by throwing a `HoldfastError`. */
+  beforeSubmit?(tx: Tx, task: Submission): Promise<void>
+  /** When the task's row is there. Refuses by throwing a `HoldfastError`: then nothing was created. */
+  onSubmit?(tx: Tx, task: SubmittedTask): Promise<void>
+  /**
+   * When the task has ended, whichever way. Once per task, unless it threw.
+   * `settlement` is what ended it; it is missing when `save` asks again later.
+   */
+  onSettled?(tx: Tx, task: SettledTask, settlement?: Settlement): Promise<void>
+}
+
+/** What is asked for. */
+export interface Submission {
+  userId: string
+  type: string
+  provider: string
+  /** Checked by the task type, without secrets. */
+  params: Record<string, unknown>
+  metadata: Record<string, unknown>
+  conversationId: string | null
+  placeholderId: string | null
+  /** The failed or cancelled task that this one repeats. */
+  retryOf: string | null
+  lane: Lane
+  priority: number
+}
+
+export interface SubmittedTask extends Submission {
+  id: string
+}
+
+/** A task that has just ended. */
+export interface SettledTask extends SubmittedTask {
+  status: TerminalStatus
+  parentId: string | null
+  /** Set exactly when `failed`. */
+  failure: TaskFailure | null
+  /** The files of a completed task, in order; empty otherwise. */
+  outputs: SettledOutput[]
+  /** What was put aside for it when it was submitted. */
+  creditsHeld: number
+  /** What it cost in the end. */
+  creditsSpent: number
+  createdAt: Date
+  /** When the provider accepted it; null if none did. */
+  startedAt: Date | null
+  finishedAt: Date
+}
+
+export interface SettledOutput {
+  /** Of `holdfast.artifacts`. */
+  id: string
+  /** The provider's own, which dies at `urlExpiresAt`. For users there is `task.result.outputs`. */
+  url: string
+  contentType: string | null
+  urlExpiresAt: Date | null
+}

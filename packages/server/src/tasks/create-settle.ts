@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Alert } from '../alerts/alert.ts'
+import type { Sql, Tx } from '../database/connect.ts'
+import { errorCode, isDatabaseAway } from '../database/database-errors.ts'
+import { transaction } from '../database/transaction.ts'
+import { joinApart, joinTogether, type Unsaved } from '../plugins/join-finish.ts'
+import type { Plugin } from '../plugins/plugin.ts'
+import { readSettledTask } from '../plugins/read-settled-task.ts'
+import { HookTimedOut, limitStatements, PLUGIN_LIMIT_MS } from '../plugins/run-hook.ts'
+import { type Fence, type Settlement, type SettleResult, settleInTransaction } from './settle-task.ts'
+
+export interface SettleOptions {
+  fence?: Fence | undefined
+  /** Asked in the same transaction, before anything is written. False: nothing is, and the result is `fenced`. */
+  onlyIf?(tx: Tx): Promise<boolean>
+  /** Done in the same transaction, if the task was ended by it. */
+  also?(tx: Tx): Promise<void>
+}
+
+/** Ends a task, together with all that joins its end. */
+export type Settle = (
+  taskId: string,
+  settlement: Settlement,
+  options?: SettleOptions,
+) => Promise<SettleResult>
+
+export interface SettleParts {
+  sql: Sql
+  plugins: readonly Plugin[]
+  log: Logger
+  alert: Alert
+  /** How long a plugin may take. @default 5000 */
+  pluginLimitMs?: number
+  /** Between tries, when a plugin threw. @default [250, 1500] */
+  pausesMs?: readonly number[]
+}
+
+const PAUSES_MS = [250, 1_500]
+const STATEMENT_TOOK_TOO_LONG = '57014'
+
+/**
+ * How the plugins that are not essential take part in a try.
+ *
+ *     together ──threw──► together ──threw──► apart ──still broken──► without
+ *         └────────── took too long ───────────┘
+ *
+ * - `together`: one that throws takes the whole transaction with it. Costs nothing when none does.
+ * - `apart`: each in a savepoint. What throws, or took too long before, is left out and kept as unsaved.
+ * - `without`: all are left out.
+ */
+type Mode = 'together' | 'apart' | 'without'
+
+/** What went on in a try when it broke off. */
+interface Trace {
+  /** Whose hook was running, or could have spoilt the commit. */
+  blamed: Plugin | null
+}
+
+/**
+ * One `Settle` for a server: everything that ends tasks is given it, and knows nothing of what joins.
+ *
+ * If an essential plugin throws, nothing is written, and whoever wanted to settle tries again later, as when the
+ * database is away. A plugin that is not essential never holds a task up for longer than a few tries.
+ */
+export function createSettle(parts: SettleParts): Settle {
+  const { sql, log, alert, pluginLimitMs: limitMs = PLUGIN_LIMIT_MS, pausesMs = PAUSES_MS } = parts
+  const joining = parts.plugins.filter((plugin) => plugin.onSettled)
+  const essential = joining.filter((plugin) => plugin.essential)
+  const others = joining.filter((plugin) => !plugin.essential)
+
+  function attempt(
+    asked: SettleOptions & { taskId: string; settlement: Settlement },
+    { mode, tooSlow }: { mode: Mode; tooSlow: ReadonlySet<Plugin> },
+    trace: Trace,
+  ): Promise<SettleResult & { unsaved?: Unsaved[] }> {
+    const { taskId, settlement } = asked
+    const blame = (plugin: Plugin | null) => {
+      trace.blamed = plugin
+    }
+    return transaction(sql, async (tx, over) => {
+      blame(null)
+      if (asked.onlyIf && !(await asked.onlyIf(tx))) return { kind: 'fenced' }
+      const result = await settleInTransaction(tx, taskId, settlement, asked.fence)
+      if (result.kind !== 'settled') return result
+      await asked.also?.(tx)
+      if (joining.length === 0) return result
+
+      const place = { tx, over, limitMs }
+      const [, before] = await Promise.all([limitStatements(place), readSettledTask(tx, taskId)])
+      await joinTogether(place, { task: before, settlement }, essential, blame)
+      blame(null)
+      // What was held is spent or given back by now, which decides what the task has cost.
+      const task = before.creditsHeld > 0 ? await readSettledTask(tx, taskId) : before
+
+      if (mode === 'together') {
+        await joinTogether(place, { task, settlement }, others, blame)
+        return result
+      }
+      const asking = mode === 'apart' ? others.filter((plugin) => !tooSlow.has(plugin)) : []
+      blame(asking[0] ?? null)
+      const unsaved = [
+        ...others
+          .filter((plugin) => !asking.includes(plugin))
+          .map(({ name }) => ({ plugin: name, error: new Error('left out: it broke an earlier try') })),
+        ...(await joinApart(place, { task, settlement }, asking)),
+      ]
+      if (unsaved.length > 0) {
+        await tx`update holdfast.tasks set unsaved = ${unsaved.map(({ plugin }) => plugin)}::text[] where id = ${taskId}`
+      }
+      return { ...result, unsaved }
+    })
+  }
+
+  return async (taskId, settlement, options = {}) => {
+    const tooSlow = new Set<Plugin>()
+    let mode: Mode = 'together'
+    for (let tries = 1; ; tries++) {
+      const trace: Trace = { blamed: null }
+      try {
+        const { unsaved, ...result } = await attempt(
+          { ...options, taskId, settlement },
+          { mode, tooSlow },
+          trace,
+        )
+        for (const { plugin, error } of unsaved ?? []) reportUnsaved(log, alert, { taskId, plugin, error })
+        return result
+      } catch (error) {
+        const { blamed } = trace
+        // With no plugin to blame it is the database, or a fault of ours: whoever asked tries again later.
+        if (blamed === null) throw error
+        if (blamed.essential) {
+          if (!isDatabaseAway(error)) reportHeld(log, alert, { taskId, plugin: blamed.name, error })
+          throw error
+        }
+        log.warn({ err: error, taskId, plugin: blamed.name, tries }, 'a plugin threw while a task ended')
+        const isTooSlow = error instanceof HookTimedOut || errorCode(error) === STATEMENT_TOOK_TOO_LONG
+        // Each try would hold a connection and locks for as long again.
+        if (isTooSlow) tooSlow.add(blamed)
+        const isLast = isTooSlow || tries >= pausesMs.length
+        if (mode === 'together') {
+          if (!isTooSlow) await sleep(pausesMs[tries - 1])
+          if (isLast) mode = 'apart'
+        } else {
+          mode = 'without'
+        }
+      }
+    }
+  }
+}
+
+interface PluginFailure {
+  taskId: string
+  plugin: string
+  error: unknown
+}
+
+function reportUnsaved(log: Logger, alert: Alert, { taskId, plugin, error }: PluginFailure): void {
+  log.error({ err: error, taskId, plugin }, 'a task ended without what a plugin should have written')
+  alert({
+    name: 'save-failed',
+    key: plugin,
+    level: 'critical',
+    message: `Plugin "${plugin}" keeps failing, and tasks end without what it writes. Mend it, then have them saved again.`,
+    details: { taskId, plugin },
+  })
+}
+
+function reportHeld(log: Logger, alert: Alert, { taskId, plugin, error }: PluginFailure): void {
+  log.error({ err: error, taskId, plugin }, 'a task cannot end without what a plugin should have written')
+  alert({
+    name: 'settle-held-up',
+    key: plugin,
+    level: 'critical',
+    message: `Plugin "${plugin}" fails, and tasks cannot end without it. They are tried again until it works.`,
+    details: { taskId, plugin },
+  })
+}

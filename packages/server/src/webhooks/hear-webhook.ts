@@ -1,0 +1,148 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Sql, Tx } from '../database/connect.ts'
+import { transaction } from '../database/transaction.ts'
+import type { Provider, WebhookCall, WebhookReading } from '../providers/provider.ts'
+import { acceptTask } from '../tasks/accept-task.ts'
+import type { TaskTypes } from '../tasks/task-types.ts'
+
+export interface HeardFrom {
+  provider: Provider
+  call: WebhookCall
+  /** From the address that was called; absent for webhooks that a vendor sends for a whole account. */
+  callback?: { taskId: string; secret: string }
+}
+
+export type Hearing =
+  /** A poll is due now. */
+  | { kind: 'heard'; userId: string }
+  /** Nothing to do: a repeat, a task that has ended, or one that is not ours. */
+  | { kind: 'nothing-to-do'; reason: string }
+  | { kind: 'refused'; reason: string }
+  | { kind: 'unreadable'; reason: string }
+
+interface Job {
+  taskId: string
+  userId: string
+  type: string
+  externalId: string | null
+  secret: string
+  isSending: boolean
+}
+
+/**
+ * Takes a webhook as a hint: whatever it says, the provider is asked. It makes the poll due now and raises its epoch, so
+ * that a due time which is being written at this moment cannot undo it.
+ */
+export async function hearWebhook(
+  sql: Sql,
+  types: TaskTypes,
+  { provider, call, callback }: HeardFrom,
+): Promise<Hearing> {
+  const reading: WebhookReading = provider.readWebhook
+    ? await provider.readWebhook(call)
+    : { kind: 'forged', reason: `${provider.name} sends no webhooks` }
+  if (reading.kind === 'forged' || reading.kind === 'stale')
+    return { kind: 'refused', reason: reading.reason }
+  if (reading.kind === 'unreadable') return reading
+  if (reading.kind === 'irrelevant') return { kind: 'nothing-to-do', reason: 'about nothing of ours' }
+
+  const { externalId, deliveryId, isSigned } = reading
+  if (!isSigned && !callback)
+    return { kind: 'refused', reason: 'neither signed nor sent to an address of ours' }
+  const job = callback
+    ? await findByCallback(sql, provider, callback)
+    : await findByExternalId(sql, provider, externalId)
+  if (!job) {
+    return callback
+      ? { kind: 'refused', reason: 'the address is not one that we gave out' }
+      : { kind: 'nothing-to-do', reason: 'about a task that is not ours' }
+  }
+  if (job.externalId !== null && job.externalId !== externalId) {
+    return { kind: 'refused', reason: 'the address belongs to another task' }
+  }
+
+  const isNew = await transaction(sql, async (tx) => {
+    if (deliveryId !== null && !(await isFirstDelivery(tx, provider, deliveryId))) return false
+    // The reply may have been written down since we looked: then there is a poll to make due.
+    if (job.externalId !== null || !(await report(tx, job, externalId))) await makeDue(tx, job.taskId)
+    return true
+  })
+  if (!isNew) return { kind: 'nothing-to-do', reason: 'heard before' }
+  if (job.externalId === null && !job.isSending) await acceptLate(sql, types, provider, job, externalId)
+  return { kind: 'heard', userId: job.userId }
+}
+
+async function findByCallback(
+  sql: Sql,
+  provider: Provider,
+  { taskId, secret }: { taskId: string; secret: string },
+): Promise<Job | null> {
+  const [job] = await sql<Job[]>`${jobs(sql)} where j.task_id = ${taskId} and j.provider = ${provider.name}`
+  return job && isSame(job.secret, secret) ? job : null
+}
+
+async function findByExternalId(sql: Sql, provider: Provider, externalId: string): Promise<Job | null> {
+  const [job] = await sql<
+    Job[]
+  >`${jobs(sql)} where j.external_id = ${externalId} and j.provider = ${provider.name}`
+  return job ?? null
+}
+
+function jobs(sql: Sql) {
+  return sql`
+    select j.task_id as "taskId", t.user_id as "userId", t.type, j.external_id as "externalId", j.callback_secret as secret,
+      exists (select from holdfast.work w where w.task_id = j.task_id and w.kind = 'submit') as "isSending"
+    from holdfast.provider_jobs j join holdfast.tasks t on t.id = j.task_id
+  `
+}
+
+function isSame(a: string, b: string): boolean {
+  const [one, other] = [Buffer.from(a), Buffer.from(b)]
+  return one.length === other.length && timingSafeEqual(one, other)
+}
+
+async function isFirstDelivery(tx: Tx, provider: Provider, deliveryId: string): Promise<boolean> {
+  const first = await tx`
+    insert into holdfast.webhook_deliveries (provider, delivery_id) values (${provider.name}, ${deliveryId.slice(0, 500)})
+    on conflict do nothing returning 1
+  `
+  return first.length > 0
+}
+
+/**
+ * Earlier than the reply to the create: that is still under way and comes any moment, or was lost. Noted for whoever
+ * reconciles it. The submit's due time stays: whoever is sending must not be overtaken.
+ */
+async function report(tx: Tx, { taskId }: Job, externalId: string): Promise<boolean> {
+  const noted = await tx`
+    update holdfast.provider_jobs set reported_id = ${externalId}
+    where task_id = ${taskId} and external_id is null and sending_at is not null
+  `
+  return noted.count > 0
+}
+
+async function makeDue(tx: Tx, taskId: string): Promise<void> {
+  await tx`
+    update holdfast.work set due_at = now(), epoch = epoch + 1
+    where task_id = ${taskId} and kind = 'poll' and part = 0
+  `
+}
+
+/** The task was given up as unknown, and now we know: the id is kept, and the provider is asked to stop. */
+async function acceptLate(
+  sql: Sql,
+  types: TaskTypes,
+  provider: Provider,
+  job: Job,
+  externalId: string,
+): Promise<void> {
+  await acceptTask(sql, {
+    taskId: job.taskId,
+    externalId,
+    provider: provider.name,
+    deadlineMs: types[job.type]?.deadlineMs ?? 1,
+    expectedMs: types[job.type]?.expectedMs ?? 0,
+    firstPollMs: 0,
+    canCancel: provider.cancel !== undefined,
+  })
+}

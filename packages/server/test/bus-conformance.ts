@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Bus } from '../src/bus/bus.ts'
+
+/** Opens one more replica of a bus. Asked for anew by each test, so that tests do not hear each other. */
+export type OpenReplica = () => Bus
+
+function replicas(makeBus: () => OpenReplica) {
+  const open: Bus[] = []
+  let openReplica: OpenReplica
+  beforeEach(() => {
+    openReplica = makeBus()
+  })
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((bus) => bus.close()))
+  })
+  return () => {
+    const bus = openReplica()
+    open.push(bus)
+    return bus
+  }
+}
+
+const until = (condition: () => boolean) =>
+  vi.waitFor(() => expect(condition()).toBe(true), { timeout: 10_000, interval: 5 })
+
+/** What every bus does. */
+export function describeBus(name: string, makeBus: () => OpenReplica): void {
+  describe(name, () => {
+    const replica = replicas(makeBus)
+
+    it('tells every listener of that user at once, and no other', () => {
+      const bus = replica()
+      const heard: string[] = []
+      bus.subscribe('ada', () => heard.push('ada 1'))
+      bus.subscribe('ada', () => heard.push('ada 2'))
+      bus.subscribe('bob', () => heard.push('bob'))
+      bus.publish('ada')
+      bus.publish('nobody')
+      expect(heard).toEqual(['ada 1', 'ada 2'])
+    })
+
+    it('knows who is watched until the last listener has gone, however often it goes', () => {
+      const bus = replica()
+      expect(bus.isWatched('ada')).toBe(false)
+      const first = bus.subscribe('ada', () => {})
+      const second = bus.subscribe('ada', () => {})
+      first()
+      first()
+      expect(bus.isWatched('ada')).toBe(true)
+      second()
+      expect(bus.isWatched('ada')).toBe(false)
+      bus.subscribe('ada', () => {})
+      second()
+      expect(bus.isWatched('ada')).toBe(true)
+    })
+
+    it('bears a listener that leaves while it is told', () => {
+      const bus = replica()
+      const heard: string[] = []
+      const leave = bus.subscribe('ada', () => leave())
+      bus.subscribe('ada', () => heard.push('second'))
+      bus.publish('ada')
+      bus.publish('ada')
+      expect(heard).toEqual(['second', 'second'])
+    })
+
+    it('can be closed twice, and says nothing afterwards', async () => {
+      const bus = replica()
+      await bus.close()
+      await bus.close()
+      expect(() => bus.publish('ada')).not.toThrow()
+    })
+  })
+}
+
+/** What a bus over several replicas does besides. */
+export function describeReplicas(name: string, makeBus: () => OpenReplica): void {
+  describe(name, () => {
+    const replica = replicas(makeBus)
+
+    it('tells the listeners at other replicas', async () => {
+      const [one, other] = [replica(), replica()]
+      const heard: string[] = []
+      other.subscribe('ada', () => heard.push('ada'))
+      other.subscribe('bob', () => heard.push('bob'))
+      await until(() => one.isWatched('ada') && one.isWatched('bob'))
+      heard.length = 0
+      one.publish('ada')
+      await until(() => heard.length > 0)
+      expect(heard).toEqual(['ada'])
+    })
+
+    it('knows who is watched at other replicas, also by those who come later', async () => {
+      const one = replica()
+      const leave = one.subscribe('ada', () => {})
+      const later = replica()
+      await until(() => later.isWatched('ada'))
+      leave()
+      await until(() => !later.isWatched('ada'))
+      const again = later.subscribe('bob', () => {})
+      await until(() => one.isWatched('bob'))
+      again()
+      await until(() => !one.isWatched('bob'))
+    })
+
+    it('nobody is watched at a replica that has closed', async () => {
+      const [one, other] = [replica(), replica()]
+      other.subscribe('ada', () => {})
+      await until(() => one.isWatched('ada'))
+      await other.close()
+      await until(() => !one.isWatched('ada'))
+    })
+
+    it('carries thousands of users, with names of any kind', async () => {
+      const users = Array.from({ length: 3_000 }, (_, n) => `user-${n}-${'ü'.repeat(n % 40)}-"\\\u0001`)
+      const [one, other] = [replica(), replica()]
+      const heard = new Set<string>()
+      for (const user of users) other.subscribe(user, () => heard.add(user))
+      await until(() => users.every((user) => one.isWatched(user)))
+      const later = replica()
+      await until(() => users.every((user) => later.isWatched(user)))
+      heard.clear()
+      for (const user of users) one.publish(user)
+      await until(() => heard.size === users.length)
+    })
+  })
+}

@@ -1,0 +1,1 @@
+alter table holdfast.tasks drop column if exists unsaved;

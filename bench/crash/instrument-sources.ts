@@ -26,6 +26,7 @@ const COVERED = [
   'artifacts/',
   'objects/filesystem-store.ts',
   'objects/object-file.ts',
+  'objects/write-chunks.ts',
   'tasks/',
   'plugins/',
   'poller/',

@@ -107,6 +107,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
     )
     for (const line of describeProviders(open, simulated?.url)) say(line)
     say(`  database   ${database.description}`)
+    say(`  results    ${describeResults(config)}`)
     say('  stop       Ctrl-C')
     await told
     say('Stopping …')
@@ -195,6 +196,11 @@ async function openResults(config: Config, fresh: boolean, port: number, log: Lo
   const { objects, publicUrl } = config
   if (fresh && objects.kind === 'filesystem') await rm(objects.directory, { recursive: true, force: true })
   return openObjectStore(objects, { baseUrl: publicUrl ?? `http://localhost:${port}`, log })
+}
+
+function describeResults({ objects }: Config): string {
+  if (objects.kind === 'filesystem') return `copied to ${objects.directory}`
+  return `copied to the bucket ${objects.bucket} (${objects.kind === 's3' ? 'S3' : 'Supabase'})`
 }
 
 /** Kept, so that whoever was signed in before a restart still is. */

@@ -229,6 +229,7 @@ function about({ work }: MirrorRun) {
   return { taskId, traceId, ordinal, provider, attempts: attempts + 1 }
 }
 
+/** One line, without what PostgreSQL could not store: a store may answer with anything. */
 function describe({ at, code, reason }: CopyFailure): string {
-  return `${at}: ${code}: ${reason}`.slice(0, LONGEST_REASON)
+  return `${at}: ${code}: ${reason}`.replace(/[\p{Cc}\p{Cs}\s]+/gu, ' ').slice(0, LONGEST_REASON)
 }

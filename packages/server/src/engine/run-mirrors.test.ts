@@ -346,6 +346,16 @@ describe('a store that is away', () => {
     expect(await metric('holdfast_circuit', 'object-store')).toBe(0)
   })
 
+  it('may say anything: what it says is kept in one line that can be stored', async () => {
+    const taskId = await finish([lab.source.offer('odd.png')])
+    const put = async () => {
+      throw Object.assign(new Error('<Error>\u0000\n\ud800 no'), { code: 'Odd\u0000' })
+    }
+    lab.start({ objects: { ...lab.store, put } })
+    await lab.until(async () => expect((await lab.files(taskId))[0]?.attempts).toBe(1))
+    expect((await lab.files(taskId))[0]?.lastError).toBe('store: Odd : <Error> no')
+  })
+
   it('does not end a file whose time is over, as long as its source gives it out', async () => {
     const taskId = await finish([lab.source.offer('patient.png')], { lifetimeMs: 1 })
     const { broken, objects } = brokenStore()

@@ -33,7 +33,7 @@ export async function runMirrors(
   context: MirrorContext,
   { alarm, idleMs }: { alarm: Wakeable; idleMs: number },
 ): Promise<void> {
-  const { sql, options, stopping, breaker, metrics, log } = context
+  const { sql, objects, options, stopping, breaker, metrics, log } = context
   const held = new Set<Held>()
   const waiting: Held[] = []
   const underWay = new Set<Promise<void>>()
@@ -95,7 +95,7 @@ export async function runMirrors(
 
   /** Claims what there is room for. Returns how long to wait before the next try. */
   async function fill(): Promise<number> {
-    metrics.mirroring(moving, breaker.state)
+    metrics.mirroring(objects.name, moving, breaker.state)
     if (breaker.state === 'open') await handBack()
     const allowed = breaker.allowed(performance.now())
     const places = options.concurrency + ahead() - moving - waiting.length

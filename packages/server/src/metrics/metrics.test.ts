@@ -64,6 +64,29 @@ describe('createMetrics (E6)', () => {
     expect(after).toContain('holdfast_calls_in_flight{provider="kie",operation="query"} 0')
   })
 
+  it('shows what became of result files: copied, failed, under way and waiting', async () => {
+    const metrics = createMetrics()
+    metrics.mirrored('kie', { bytes: 1_000, leftMs: 40_000 })
+    metrics.mirrored('kie', { bytes: 500, leftMs: null })
+    metrics.mirrorFailed('kie', 'source', 'EXPIRED')
+    metrics.mirroring('filesystem', 3, 'open')
+    metrics.mirrorQueue({ waiting: 9, due: 4 })
+    const shown = await lines(metrics)
+    expect(shown).toEqual(
+      expect.arrayContaining([
+        'holdfast_mirrored_files_total{provider="kie"} 2',
+        'holdfast_mirrored_bytes_total{provider="kie"} 1500',
+        'holdfast_mirror_margin_seconds_bucket{le="30",provider="kie"} 0',
+        'holdfast_mirror_margin_seconds_bucket{le="60",provider="kie"} 1',
+        'holdfast_mirror_failures_total{provider="kie",at="source",code="EXPIRED"} 1',
+        'holdfast_mirrors_in_flight{store="filesystem"} 3',
+        'holdfast_circuit{provider="object-store"} 2',
+        'holdfast_mirror_queue{state="waiting"} 9',
+        'holdfast_mirror_queue{state="due"} 4',
+      ]),
+    )
+  })
+
   it('is one set per process: two do not share their counts', async () => {
     const [one, other] = [createMetrics(), createMetrics()]
     one.polled('kie', 'running')

@@ -25,7 +25,7 @@ export interface Metrics {
   /** A try to copy one failed, at its source or at the store. */
   mirrorFailed(provider: string, at: 'source' | 'store', code: string): void
   /** Files being copied by this process, and whether the store answers. */
-  mirroring(files: number, circuit: 'closed' | 'open' | 'half-open'): void
+  mirroring(store: string, files: number, circuit: 'closed' | 'open' | 'half-open'): void
   /** Files that wait to be copied, by all processes together. */
   mirrorQueue(files: { waiting: number; due: number }): void
   swept(sweep: string, count: number): void
@@ -144,6 +144,7 @@ export function createMetrics(): Metrics {
   const mirroring = new Gauge({
     name: 'holdfast_mirrors_in_flight',
     help: 'Result files being copied by this process',
+    labelNames: ['store'],
     registers,
   })
   const mirrorQueue = new Gauge({
@@ -190,8 +191,8 @@ export function createMetrics(): Metrics {
       if (leftMs !== null) mirrorMargin.labels(provider).observe(leftMs / 1000)
     },
     mirrorFailed: (provider, at, code) => mirrorFailures.labels(provider, at, code).inc(),
-    mirroring(files, circuit) {
-      mirroring.set(files)
+    mirroring(store, files, circuit) {
+      mirroring.labels(store).set(files)
       circuits.labels('object-store').set(CIRCUIT_VALUES[circuit])
     },
     mirrorQueue({ waiting, due }) {

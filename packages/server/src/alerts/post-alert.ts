@@ -65,7 +65,7 @@ export function formOf(url: string): AlertForm {
 }
 
 /** The body of a post. The word Holdfast is always in it: a DingTalk robot can be told to take nothing without a keyword. */
-export function bodyOf(notice: AlertNotice, form: AlertForm): unknown {
+function bodyOf(notice: AlertNotice, form: AlertForm): unknown {
   const details = Object.entries(notice.details ?? {}).map(([name, value]) => `${name}: ${value}`)
   const text = [`Holdfast ${notice.level.toUpperCase()} ${notice.name}: ${notice.message}`, ...details].join(
     '\n',

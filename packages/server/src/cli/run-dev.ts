@@ -92,7 +92,10 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
       ...(config.alertWebhookUrl ? { alertWebhook: { url: config.alertWebhookUrl } } : {}),
       serviceKeys: config.serviceKeys,
       webhooks: config.webhooks,
-      ...(config.publicUrl ? { publicUrl: config.publicUrl } : {}),
+      // The simulator is on this machine, and so it can call back.
+      ...(simulated || config.publicUrl
+        ? { publicUrl: config.publicUrl ?? `http://localhost:${front.port}` }
+        : {}),
     })
     undo.push(() => holdfast.stop())
     await holdfast.migrate()

@@ -20,10 +20,13 @@ export async function writeMessage(tx: Tx, task: SettledTask): Promise<void> {
     returning id
   `
   if (!message) return
-  await tx`update holdfast.artifacts set message_id = ${message.id} where task_id = ${task.id}`
-  await tx`update holdfast.tasks set message_id = ${message.id} where id = ${task.id}`
-  await tx`
-    update holdfast.conversations set unread_count = unread_count + 1, last_message_at = now(), updated_at = now()
-    where id = ${task.conversationId}
-  `
+  // Sent together, and done in this order.
+  await Promise.all([
+    tx`update holdfast.artifacts set message_id = ${message.id} where task_id = ${task.id}`,
+    tx`update holdfast.tasks set message_id = ${message.id} where id = ${task.id}`,
+    tx`
+      update holdfast.conversations set unread_count = unread_count + 1, last_message_at = now(), updated_at = now()
+      where id = ${task.conversationId}
+    `,
+  ])
 }

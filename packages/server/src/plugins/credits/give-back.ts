@@ -22,7 +22,7 @@ export function giveBack(
         : new HoldfastError('NOT_FOUND', 'There is no such task.')
     }
     // Whoever ends the hold, and whoever else gives it back, needs this row too.
-    await tx`select from holdfast.credit_accounts where user_id = ${hold.userId} for update`
+    await tx`select from holdfast.credit_accounts where user_id = ${hold.userId} for no key update`
     const entries = await tx<LedgerRow[]>`
       select ${ledgerColumns(tx)} from holdfast.credit_ledger l where l.task_id = ${taskId}
     `

@@ -5,7 +5,8 @@ import { openAccount } from './open-account.ts'
 
 /**
  * Puts the price of a task aside, in the transaction that creates it (F8). Refuses what the user cannot pay for.
- * The account's row lock makes a user's requests take turns: two cannot both spend the last credits.
+ * The account's row lock makes a user's requests take turns: two cannot both spend the last credits. It is the weaker
+ * of the two, since every new entry locks its account's key, and the stronger would wait for those in a circle.
  */
 export async function holdCredits(
   tx: Tx,
@@ -15,7 +16,7 @@ export async function holdCredits(
   if (price === 0) return
   await openAccount(tx, task.userId, initial)
   const [account] = await tx<{ balance: number }[]>`
-    select balance::float8 from holdfast.credit_accounts where user_id = ${task.userId} for update
+    select balance::float8 from holdfast.credit_accounts where user_id = ${task.userId} for no key update
   `
   const balance = account?.balance ?? 0
   if (balance < price) {

@@ -33,24 +33,28 @@ export interface ClaimedPoll {
  */
 export function claimPolls(sql: Sql, options: ClaimOptions): Promise<ClaimedPoll[]> {
   return sql<ClaimedPoll[]>`
-    ${dueWithinBudget(sql, 'poll', options)}
+    ${dueWithinBudget(sql, 'poll', options)},
+    plans as materialized (
+      select p.type, p.ages_ms, p.intervals_ms, 1 + p.jitter_from as least, p.jitter_to - p.jitter_from as jitter
+      from holdfast.poll_plans p where p.provider = ${options.provider}
+    )
     update holdfast.work w set
       epoch = w.epoch + 1,
       polls = w.polls + 1,
       due_at = now() + greatest(${options.leaseMs}::float8, p.planned_ms) * interval '1 ms'
     from due d
       cross join lateral (
-        select t.user_id, t.type, t.progress, (extract(epoch from now() - t.deadline_at) * 1000)::float8 as overdue_ms
+        select t.user_id, t.type, t.progress, date_part('epoch', now() - t.deadline_at) * 1000 as overdue_ms
         from holdfast.tasks t where t.id = d.task_id limit 1
       ) t
       cross join lateral (
-        select j.external_id, j.trace_id, (extract(epoch from now() - j.accepted_at) * 1000)::float8 as age_ms
+        select j.external_id, j.trace_id, date_part('epoch', now() - j.accepted_at) * 1000 as age_ms
         from holdfast.provider_jobs j where j.task_id = d.task_id and j.external_id is not null limit 1
       ) j
       cross join lateral (
         select coalesce((
-          select p.intervals_ms[width_bucket(greatest(0, j.age_ms), p.ages_ms)] * (1 + p.jitter_from + random() * (p.jitter_to - p.jitter_from))
-          from holdfast.poll_plans p where p.provider = ${options.provider} and p.type = t.type
+          select p.intervals_ms[width_bucket(greatest(0, j.age_ms), p.ages_ms)] * (p.least + random() * p.jitter)
+          from plans p where p.type = t.type
         ), 30000) as planned_ms
       ) p
     where w.ctid = d.at
@@ -58,7 +62,7 @@ export function claimPolls(sql: Sql, options: ClaimOptions): Promise<ClaimedPoll
       w.id::text as "workId", w.epoch, w.attempts, w.polls, w.task_id as "taskId",
       t.user_id as "userId", t.type, w.lane, t.progress, j.external_id as "externalId", j.trace_id as "traceId",
       j.age_ms as "ageMs", t.overdue_ms as "overdueMs",
-      (extract(epoch from now() - d.due_at) * 1000)::float8 as "lagMs", p.planned_ms as "plannedMs",
+      date_part('epoch', now() - d.due_at) * 1000 as "lagMs", p.planned_ms as "plannedMs",
       w.silent_since is not null as silent
   `
 }

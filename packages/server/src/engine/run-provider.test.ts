@@ -232,9 +232,12 @@ describe('“not before” (P2)', () => {
     const first = await makeTask(sql, { provider: provider.name })
     for (const { engine } of engines) engine.wake()
     await until(async () => expect((await workOf(first.id))[0]?.dueMs).toBeGreaterThan(50_000))
-    const [budget] =
-      await sql`select paused_until > now() + interval '50 s' as paused from holdfast.budgets where provider = ${provider.name} and operation = 'create'`
-    expect(budget?.paused).toBe(true)
+    // Written after the due time.
+    await until(async () => {
+      const [budget] =
+        await sql`select paused_until > now() + interval '50 s' as paused from holdfast.budgets where provider = ${provider.name} and operation = 'create'`
+      expect(budget?.paused).toBe(true)
+    })
     const second = await makeTask(sql, { provider: provider.name })
     for (const { engine } of engines) engine.wake()
     await until(async () => {

@@ -32,8 +32,6 @@ try {
   await contender.seed()
   await contender.pollAll()
   const [backend] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
-  if (process.env.PGSET) await sql.unsafe(process.env.PGSET)
-  if (process.env.PGSET) console.log('backend', backend?.pid)
   const perRow: { storeUs: number; ownUs: number; wal: number }[] = []
   for (let pass = 0; pass < passes; pass++) {
     await contender.makeDue()

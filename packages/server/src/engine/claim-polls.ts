@@ -32,7 +32,7 @@ export interface ClaimedPoll {
  * is never sooner than a call may take, or a slow provider's every answer would find its claim taken over.
  *
  * The oldest are claimed first, but looked up and written in the order of their key: neighbours in three indexes, which
- * saves a seventh of the time and 24 bytes of WAL per poll. That is also the order in which they come back.
+ * saves PostgreSQL a seventh of its time. That is also the order in which they come back.
  *
  * The luck for the jitter is drawn beside the row, not in the lateral: PostgreSQL may remember what a lateral gave for
  * the same age and type, and did, so that tasks accepted together stayed together.

@@ -43,7 +43,7 @@ if (chosen.length === 0 || !(rounds >= 1) || !(tasks >= 1)) {
   process.exit(2)
 }
 
-const reports: Reports = { bare: [], holdfast: [], bullmq: [], pgBoss: [], graphileWorker: [], naive: [] }
+const reports = Object.fromEntries(CONTENDERS.map((name) => [name, []])) as unknown as Reports
 const provider = await startProvider()
 const redis = await startRedis()
 const postgres = await startPostgres()
@@ -59,6 +59,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const databases: Partial<Record<ContenderName, string>> = {
   holdfast: 'bench_holdfast',
   pgBoss: 'bench_pg_boss',
+  pgBossBulk: 'bench_pg_boss_bulk',
   graphileWorker: 'bench_graphile_worker',
   naive: 'bench_naive',
 }

@@ -11,6 +11,7 @@ const OPEN: Record<ContenderName, () => Promise<OpenContender>> = {
   holdfast: async () => (await import('./contenders/holdfast.ts')).openHoldfast,
   bullmq: async () => (await import('./contenders/bullmq.ts')).openBullmq,
   pgBoss: async () => (await import('./contenders/pg-boss.ts')).openPgBoss,
+  pgBossBulk: async () => (await import('./contenders/pg-boss-bulk.ts')).openPgBossBulk,
   graphileWorker: async () => (await import('./contenders/graphile-worker.ts')).openGraphileWorker,
   naive: async () => (await import('./contenders/naive.ts')).openNaive,
 }

@@ -1,4 +1,12 @@
-export const CONTENDERS = ['bare', 'holdfast', 'bullmq', 'pgBoss', 'graphileWorker', 'naive'] as const
+export const CONTENDERS = [
+  'bare',
+  'holdfast',
+  'bullmq',
+  'pgBoss',
+  'pgBossBulk',
+  'graphileWorker',
+  'naive',
+] as const
 export type ContenderName = (typeof CONTENDERS)[number]
 
 /** What a contender's process is told. */

@@ -4,6 +4,8 @@ import { CONTENDERS, type ContenderName } from './settings.ts'
 export interface Summary {
   ofBare: number
   ofBestPeer: number
+  /** Of the job queues, run by their own workers as their documentation has it. */
+  ofBestWorker: number
   walBytesPerPoll: number
   statementsPerPoll: number
   pollsPerSecond: Record<ContenderName, number>
@@ -11,12 +13,14 @@ export interface Summary {
 
 export type Reports = Record<ContenderName, PassReport[]>
 
-const PEERS: ContenderName[] = ['bullmq', 'pgBoss', 'graphileWorker', 'naive']
+const WORKERS: ContenderName[] = ['bullmq', 'pgBoss', 'graphileWorker']
+const PEERS: ContenderName[] = [...WORKERS, 'pgBossBulk', 'naive']
 const TITLES: Record<ContenderName, string> = {
   bare: 'bare HTTP loop',
   holdfast: 'Holdfast',
   bullmq: 'BullMQ',
   pgBoss: 'pg-boss',
+  pgBossBulk: 'pg-boss in bulk, by hand',
   graphileWorker: 'graphile-worker',
   naive: 'select all, update each',
 }
@@ -45,6 +49,7 @@ export function summarise(reports: Reports): Summary {
   return {
     ofBare: round(speed.holdfast / speed.bare, 3),
     ofBestPeer: round(speed.holdfast / Math.max(...PEERS.map((name) => speed[name])), 2),
+    ofBestWorker: round(speed.holdfast / Math.max(...WORKERS.map((name) => speed[name])), 2),
     walBytesPerPoll: round(per(reports.holdfast, ({ walBytes }) => walBytes) ?? 0, 0),
     statementsPerPoll: round(per(reports.holdfast, ({ statements }) => statements) ?? 0, 5),
     pollsPerSecond: Object.fromEntries(CONTENDERS.map((name) => [name, Math.round(speed[name])])) as Record<

@@ -102,6 +102,16 @@ describe('a claimed poll comes due again by itself', () => {
     expect((await dueIn(claimed)).at(-1)).toBeGreaterThan(100_000)
   })
 
+  it('each with a jitter of its own, even if they were accepted at the same moment (P1)', async () => {
+    const provider = await providerWith({ image: { agesMs: [0], intervalsMs: [100_000], jitter: [0, 0.1] } })
+    const tasks = await queueWork(sql, { provider, kind: 'poll', count: 5_000 })
+    await sql`update holdfast.provider_jobs set accepted_at = now() where task_id = any(${tasks}::uuid[])`
+    // The planner decides by its statistics whether to remember what it has looked up.
+    await sql`analyze holdfast.work, holdfast.tasks, holdfast.provider_jobs, holdfast.poll_plans`
+    const plans = (await claim(provider)).map((work) => work.plannedMs)
+    expect(new Set(plans).size).toBe(1_000)
+  })
+
   it('never sooner than a call may take, however short the plan is', async () => {
     const provider = await providerWith({ image: { agesMs: [0], intervalsMs: [2_000] } })
     await queueWork(sql, { provider, kind: 'poll', count: 5 })

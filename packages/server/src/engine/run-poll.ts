@@ -33,7 +33,14 @@ const TASK_NOT_FOUND: Settlement = {
 /** Asks the provider about one task and writes down what it said, if anything. */
 export async function runPoll(context: EngineContext, provider: Provider, work: ClaimedPoll): Promise<void> {
   const { metrics, breaker } = context
-  const outcome = await ask(context, provider, work)
+  let outcome: QueryOutcome
+  try {
+    outcome = await provider.query(work.externalId, context.stopping)
+  } catch (error) {
+    // A bug in an adapter must not end anybody's task.
+    context.log.error({ err: error, taskId: work.taskId, provider: provider.name }, 'the adapter threw')
+    outcome = { kind: 'inconclusive', reason: 'the adapter threw', retryAfterMs: null }
+  }
   metrics.polled(provider.name, outcome.kind)
 
   if (outcome.kind === 'inconclusive') return heardNothing(context, provider, work, outcome)
@@ -75,14 +82,9 @@ export async function runPoll(context: EngineContext, provider: Provider, work: 
   comeBack(context, provider, work)
 }
 
-async function ask(context: EngineContext, provider: Provider, work: ClaimedPoll): Promise<QueryOutcome> {
-  try {
-    return await provider.query(work.externalId, context.stopping)
-  } catch (error) {
-    // A bug in an adapter must not end anybody's task.
-    context.log.error({ err: error, taskId: work.taskId, provider: provider.name }, 'the adapter threw')
-    return { kind: 'inconclusive', reason: 'the adapter threw', retryAfterMs: null }
-  }
+/** Makes a poll that was not made due again. Nothing was learned, so nothing is counted. */
+export function handBack({ reschedule }: EngineContext, { workId, epoch, taskId }: ClaimedPoll): void {
+  reschedule.add({ workId, epoch, taskId, delayMs: 0, heard: null })
 }
 
 async function settle(
@@ -118,10 +120,7 @@ async function heardNothing(
   outcome: Extract<QueryOutcome, { kind: 'inconclusive' }>,
 ): Promise<void> {
   const fence = { workId: work.workId, epoch: work.epoch, taskId: work.taskId }
-  if (context.stopping.aborted) {
-    context.reschedule.add({ ...fence, delayMs: 0, heard: null })
-    return
-  }
+  if (context.stopping.aborted) return handBack(context, work)
   context.log.warn(
     {
       taskId: work.taskId,

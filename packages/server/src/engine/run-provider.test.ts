@@ -148,6 +148,57 @@ describe('calls in flight', () => {
   })
 })
 
+describe('calls that wait for their turn', () => {
+  it('are made as others end, and never more at a time than the adapter takes', async () => {
+    const silent = createSilentProvider({
+      limits: { query: { perSecond: 1e5, burst: 1e5, inFlight: 20, atOnce: 3 } },
+    })
+    await queueWork(sql, { provider: silent.provider.name, kind: 'poll', count: 20 })
+    const { metric } = start(silent.provider)
+    await until(async () => expect(await metric('holdfast_calls_in_flight', 'operation="query"')).toBe(20))
+    expect(silent.queries).toHaveLength(3)
+    await until(async () => {
+      silent.answerAll({ kind: 'succeeded', outputs: [] })
+      expect(await statusesOf(silent.provider)).toEqual({ completed: 20 })
+    })
+    expect(silent.seen.most).toBe(3)
+    expect(silent.queries).toHaveLength(20)
+  })
+
+  it('are handed back unmade once the claim might end before the call does (P3)', async () => {
+    const leaseMarginMs = 50
+    const silent = createSilentProvider({
+      limits: { query: { perSecond: 1e5, burst: 1e5, inFlight: 2, atOnce: 1 } },
+    })
+    const tasks = await queueWork(sql, { provider: silent.provider.name, kind: 'poll', count: 2 })
+    start(silent.provider, { options: { leaseMarginMs } })
+    await until(() => expect(silent.queries).toHaveLength(1))
+    const asked = performance.now()
+    await until(() => expect(performance.now() - asked).toBeGreaterThan(leaseMarginMs))
+    silent.answerAll({ kind: 'running', progress: null })
+    // Claimed a second time, so it was given back; the claim that made the call is the second one.
+    await until(() => expect(silent.queries).toHaveLength(2))
+    const waited = tasks.find((id) => `external-${id}` === silent.queries[1])
+    expect((await workOf(waited))[0]).toMatchObject({ epoch: 2, attempts: 0, silentSince: null })
+  })
+
+  it('are handed back when the engine stops', async () => {
+    const silent = createSilentProvider({
+      limits: { query: { perSecond: 1e5, burst: 1e5, inFlight: 10, atOnce: 2 } },
+    })
+    const tasks = await queueWork(sql, { provider: silent.provider.name, kind: 'poll', count: 10 })
+    const { engine } = start(silent.provider)
+    await until(async () => expect(await sharesOf(silent.provider)).toMatchObject([{ in_flight: 10 }]))
+    await engine.stop()
+    for (const taskId of tasks) {
+      const [work] = await workOf(taskId)
+      expect(work).toMatchObject({ attempts: 0, silentSince: null })
+      expect(work?.dueMs).toBeLessThanOrEqual(0)
+    }
+    expect(await sharesOf(silent.provider)).toEqual([])
+  })
+})
+
 describe('“not before” (P2)', () => {
   it('to a poll stops the polls of all replicas for that long, and creates go on', async () => {
     const provider = createScriptedProvider({
@@ -181,9 +232,12 @@ describe('“not before” (P2)', () => {
     const first = await makeTask(sql, { provider: provider.name })
     for (const { engine } of engines) engine.wake()
     await until(async () => expect((await workOf(first.id))[0]?.dueMs).toBeGreaterThan(50_000))
-    const [budget] =
-      await sql`select paused_until > now() + interval '50 s' as paused from holdfast.budgets where provider = ${provider.name} and operation = 'create'`
-    expect(budget?.paused).toBe(true)
+    // Written after the due time.
+    await until(async () => {
+      const [budget] =
+        await sql`select paused_until > now() + interval '50 s' as paused from holdfast.budgets where provider = ${provider.name} and operation = 'create'`
+      expect(budget?.paused).toBe(true)
+    })
     const second = await makeTask(sql, { provider: provider.name })
     for (const { engine } of engines) engine.wake()
     await until(async () => {

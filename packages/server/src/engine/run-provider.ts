@@ -7,10 +7,11 @@ import type { ClaimOptions } from './claim.ts'
 import { claimCancels } from './claim-cancels.ts'
 import { claimPolls } from './claim-polls.ts'
 import { claimSubmits } from './claim-submits.ts'
+import { createLine } from './create-line.ts'
 import { createTurns, type TakeTurn } from './create-turns.ts'
 import type { EngineContext } from './engine-context.ts'
 import { runCancel } from './run-cancel.ts'
-import { runPoll } from './run-poll.ts'
+import { handBack, runPoll } from './run-poll.ts'
 import { runSubmit } from './run-submit.ts'
 import type { Wakeable } from './wakeable.ts'
 import { OPERATION_OF, type Operation, type WorkKind } from './work-kind.ts'
@@ -24,16 +25,25 @@ export interface ProviderRunOptions {
   alarms: Record<WorkKind, Wakeable>
 }
 
-/** What is under way, per operation, and whose turn it is to claim more. */
-type UnderWay = Record<Operation, { running: Map<string, Promise<void>>; takeTurn: TakeTurn }>
+/** How much of each operation is under way, what waits for its turn included, and whose turn it is to claim more. */
+type UnderWay = Record<Operation, { count: number; takeTurn: TakeTurn }>
 
 const PAUSE_WHEN_AWAY_MS = 1_000
 
+/** More cost as much per step, and the first of them would wait longer. */
+const MOST_PER_CLAIM = 1_000
+
 interface Step {
   workId: string
-  epoch: number
   lane: string
   lagMs: number
+}
+
+interface Claimed<T> {
+  work: T
+  isProbe: boolean
+  /** By this process's own clock. */
+  claimedAt: number
 }
 
 /**
@@ -43,15 +53,14 @@ interface Step {
 export async function runProvider(context: EngineContext, options: ProviderRunOptions): Promise<void> {
   const { provider } = options
   const underWay: UnderWay = {
-    create: { running: new Map(), takeTurn: createTurns() },
-    query: { running: new Map(), takeTurn: createTurns() },
+    create: { count: 0, takeTurn: createTurns() },
+    query: { count: 0, takeTurn: createTurns() },
   }
   await Promise.all([
     pump(context, options, underWay, 'submit', claimSubmits, runSubmit),
-    pump(context, options, underWay, 'poll', claimPolls, runPoll),
+    pump(context, options, underWay, 'poll', claimPolls, runPoll, handBack),
     ...(provider.cancel ? [pump(context, options, underWay, 'cancel', claimCancels, runCancel)] : []),
   ])
-  await Promise.all([...underWay.create.running.values(), ...underWay.query.running.values()])
   await returnShares(context.sql, provider.name, options.replica).catch((error: unknown) => {
     context.log.debug({ err: error }, 'shares expire by themselves')
   })
@@ -64,57 +73,77 @@ async function pump<T extends Step>(
   kind: WorkKind,
   claim: (sql: EngineContext['sql'], options: ClaimOptions) => Promise<T[]>,
   run: (context: EngineContext, provider: Provider, work: T) => Promise<void>,
+  handBack?: (context: EngineContext, work: T) => void,
 ): Promise<void> {
   const { sql, stopping, breaker, metrics, log, leaseMs } = context
   const alarm = alarms[kind]
   const operation = OPERATION_OF[kind]
-  const { running, takeTurn } = underWay[operation]
+  const own = underWay[operation]
   const limit = provider.limits[operation]
   // Half of the calls may end before the next claim: fewer, larger claims, and the connections never run dry.
   const refillAt = Math.max(1, Math.ceil(limit.inFlight / 2))
   // Half of the time in which the budget fills up: what comes in while it is full is lost, and a pause always takes
   // a little longer than asked for (tried at 50 a second with the whole time: 28 to 38 went out).
   const refillMs = (burstOf(limit) / limit.perSecond) * 500
+  // The rest of the claim's time is the call's.
+  const mayWaitMs = leaseMs - provider.limits.callTimeoutMs
+  const line = createLine(limit.atOnce ?? limit.inFlight, runOne)
+  /** Creates under way here. */
+  const creating = new Set<string>()
 
-  function start(work: T, isProbe: boolean): void {
-    const key = keyOf(kind, work)
-    // A create that is still under way here is not asked for twice: whoever sees its mark would give it up.
-    if (running.has(key)) {
-      if (isProbe) breaker.learnedNothing(performance.now())
-      return
+  async function runOne({ work, isProbe, claimedAt }: Claimed<T>): Promise<void> {
+    try {
+      if (handBack && (stopping.aborted || performance.now() - claimedAt > mayWaitMs)) handBack(context, work)
+      else await run(context, provider, work)
+    } catch (error) {
+      describe(log, error, kind)
     }
-    const finished = run(context, provider, work)
-      .catch((error: unknown) => describe(log, error, kind))
-      .finally(() => {
-        running.delete(key)
+    if (kind === 'submit') creating.delete(work.workId)
+    own.count -= 1
+    if (isProbe) breaker.learnedNothing(performance.now())
+    if (own.count === limit.inFlight - refillAt) alarm.wake()
+  }
+
+  function start(claimed: readonly T[], isProbe: boolean): void {
+    const claimedAt = performance.now()
+    const works: Claimed<T>[] = []
+    for (const work of claimed) {
+      // A create that is still under way here is not asked for twice: whoever sees its mark would give it up. A poll
+      // that was claimed anew while under way was asked for by somebody who knows more, say a webhook: it is made, and
+      // the answer that comes first counts.
+      if (kind === 'submit' && creating.has(work.workId)) {
         if (isProbe) breaker.learnedNothing(performance.now())
-        if (running.size === limit.inFlight - refillAt) alarm.wake()
-      })
-    running.set(key, finished)
+        continue
+      }
+      if (kind === 'submit') creating.add(work.workId)
+      works.push({ work, isProbe, claimedAt })
+    }
+    own.count += works.length
+    line.add(works)
   }
 
   /** Claims what there is room for and starts it. Returns how long to wait before the next try. */
   async function fill(): Promise<number> {
     const allowed = breaker.allowed(performance.now())
     metrics.circuit(provider.name, breaker.state)
-    metrics.inFlight(provider.name, operation, running.size)
-    const room = limit.inFlight - running.size
+    metrics.inFlight(provider.name, operation, own.count)
+    const room = limit.inFlight - own.count
     if (allowed === 0 || room < refillAt) return idleMs
-    const most = Math.min(room, allowed)
+    const most = Math.min(room, allowed, MOST_PER_CLAIM)
     const claimed = await claim(sql, {
       provider: provider.name,
       lanes,
       limit: most,
       replica,
-      inFlight: running.size,
+      inFlight: own.count,
       leaseMs,
     })
     if (claimed.length === 0) return idleMs
     const isProbe = allowed === 1
     if (isProbe) breaker.probing()
     metrics.claimed(provider.name, kind, claimed)
-    for (const work of claimed) start(work, isProbe)
-    metrics.inFlight(provider.name, operation, running.size)
+    start(claimed, isProbe)
+    metrics.inFlight(provider.name, operation, own.count)
     // A full claim means that there may be more at once; a part of one, that the budget or the work ran out.
     return claimed.length === most ? 0 : Math.min(idleMs, refillMs)
   }
@@ -122,21 +151,14 @@ async function pump<T extends Step>(
   while (!stopping.aborted) {
     try {
       // Polls and cancels share a limit: at the same moment, each would take all the room that is left.
-      const pauseMs = await takeTurn(fill)
+      const pauseMs = await own.takeTurn(fill)
       if (pauseMs > 0) await alarm.pause(pauseMs, stopping)
     } catch (error) {
       log.warn({ err: error, provider: provider.name, kind }, 'looking for work failed; trying again')
       await alarm.pause(PAUSE_WHEN_AWAY_MS, stopping)
     }
   }
-}
-
-/**
- * A poll that was claimed anew while it is under way was asked for by somebody who knows more, say a webhook: it is
- * made, and the answer that comes first counts.
- */
-function keyOf(kind: WorkKind, { workId, epoch }: Step): string {
-  return kind === 'submit' ? workId : `${workId}.${epoch}`
+  await line.drained()
 }
 
 /** The claim has already set when the step is tried again. */

@@ -67,7 +67,9 @@ export function createMetrics(): Metrics {
     help: 'Polls by what they told',
     labelNames: ['provider', 'outcome'],
     registers,
+    collect: () => polled.flush(),
   })
+  const polled = createTally((provider, outcome, count) => polls.inc({ provider, outcome }, count))
   const submits = new Counter({
     name: 'holdfast_submits_total',
     help: 'Creates by how they ended',
@@ -170,12 +172,19 @@ export function createMetrics(): Metrics {
     registry,
     claimed(provider, kind, steps) {
       statements.labels(provider, kind).inc()
+      const lanes = new Map<string, { observe(seconds: number): void; count: number }>()
       for (const { lane, lagMs } of steps) {
-        claims.labels(provider, kind, lane).inc()
-        lag.labels(provider, kind, lane).observe(Math.max(0, lagMs) / 1000)
+        let ofLane = lanes.get(lane)
+        if (!ofLane) {
+          ofLane = { observe: lag.labels(provider, kind, lane).observe, count: 0 }
+          lanes.set(lane, ofLane)
+        }
+        ofLane.count += 1
+        ofLane.observe(Math.max(0, lagMs) / 1000)
       }
+      for (const [lane, { count }] of lanes) claims.labels(provider, kind, lane).inc(count)
     },
-    polled: (provider, outcome) => polls.labels(provider, outcome).inc(),
+    polled: polled.add,
     submitted: (provider, outcome) => submits.labels(provider, outcome).inc(),
     settled(provider, status, result) {
       settles.labels(provider, status, result).inc()
@@ -203,5 +212,28 @@ export function createMetrics(): Metrics {
     delivered: (endpoint, outcome) => deliveries.labels(endpoint, outcome).inc(),
     heardWebhook: (provider, hearing) => webhooks.inc({ provider, hearing }),
     deadLettered: (provider, kind) => letters.labels(provider, kind).inc(),
+  }
+}
+
+/**
+ * Counts what happens too often to look its labels up each time. It is added to the metric when that is read.
+ */
+function createTally(write: (provider: string, outcome: string, count: number) => void) {
+  const counts = new Map<string, Map<string, number>>()
+  return {
+    add(provider: string, outcome: string): void {
+      let ofProvider = counts.get(provider)
+      if (!ofProvider) {
+        ofProvider = new Map()
+        counts.set(provider, ofProvider)
+      }
+      ofProvider.set(outcome, (ofProvider.get(outcome) ?? 0) + 1)
+    },
+    flush(): void {
+      for (const [provider, ofProvider] of counts) {
+        for (const [outcome, count] of ofProvider) write(provider, outcome, count)
+      }
+      counts.clear()
+    },
   }
 }

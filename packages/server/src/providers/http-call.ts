@@ -1,5 +1,5 @@
 import { type Dispatcher, Pool } from 'undici'
-import { onAbort } from './on-abort.ts'
+import { type CallGroup, createCallLimits, type Limited } from './call-limits.ts'
 
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -68,76 +68,108 @@ export function openPool(
  * limit while it still waits for a connection, which `request` does not.
  */
 export function createHttpCall({ dispatcher, maxReplyBytes = 1_000_000 }: HttpCallOptions): HttpCall {
+  const limits = createCallLimits()
   return ({ method, path, headers, body, timeoutMs, signal }) =>
     new Promise((resolve) => {
-      let started = false
-      let ended = false
-      let abortRequest: ((reason: Error) => void) | undefined
-      let status = 0
-      let incoming: Incoming = {}
-      let stopListening: (() => void) | undefined
-      const chunks: Buffer[] = []
-      let received = 0
-
-      const end = (outcome: HttpReply | HttpFailure) => {
-        if (ended) return
-        ended = true
-        clearTimeout(timer)
-        stopListening?.()
-        resolve(outcome)
-      }
-      const giveUp = (reason: string) => {
-        if (ended) return
-        end({ kind: started ? 'cut' : 'not-sent', reason })
-        abortRequest?.(new Error(reason))
-      }
-      const stopped = () => giveUp('the call was stopped')
-      const timer = setTimeout(() => giveUp(`no whole reply within ${timeoutMs} ms`), timeoutMs)
-      if (signal?.aborted) return stopped()
-      if (signal) stopListening = onAbort(signal, stopped)
-
-      const handler: Dispatcher.DispatchHandler = {
-        onRequestStart(controller) {
-          // Given up while waiting for a connection, or undici trying the same request a second time.
-          if (ended || started) return controller.abort(new Error('not wanted any more'))
-          started = true
-          abortRequest = (reason) => controller.abort(reason)
-        },
-        onResponseStart(_controller, statusCode, replyHeaders) {
-          if (statusCode < 200) return
-          status = statusCode
-          incoming = replyHeaders
-        },
-        onResponseData(_controller, chunk) {
-          received += chunk.length
-          if (received > maxReplyBytes) giveUp(`the reply is larger than ${maxReplyBytes} bytes`)
-          else chunks.push(chunk)
-        },
-        onResponseEnd() {
-          const [only] = chunks
-          const whole = chunks.length === 1 && only ? only : Buffer.concat(chunks)
-          const headers = incoming
-          end({
-            kind: 'reply',
-            status,
-            // Most replies are read without a look at their headers.
-            get headers() {
-              return toRecord(headers)
-            },
-            body: whole.toString('utf8'),
-          })
-        },
-        onResponseError(_controller, error) {
-          giveUp(`${started ? 'the connection broke' : 'no connection'} (${errorCode(error)})`)
-        },
-      }
-
+      const call = new Call(resolve, maxReplyBytes)
+      if (signal?.aborted) return call.giveUp(STOPPED)
+      call.group = limits.watch(call, timeoutMs, signal)
       try {
-        dispatcher.dispatch({ method, path, headers, body: body ?? null }, handler)
+        dispatcher.dispatch({ method, path, headers, body: body ?? null }, call)
       } catch (error) {
-        giveUp(`the request could not be made (${errorCode(error)})`)
+        call.giveUp(`the request could not be made (${errorCode(error)})`)
       }
     })
+}
+
+const STOPPED = 'the call was stopped'
+
+/** A class, since there are thousands at a time: one object each instead of a closure for every event. */
+class Call implements Dispatcher.DispatchHandler, Limited {
+  group: CallGroup | undefined
+  #resolve: (outcome: HttpReply | HttpFailure) => void
+  #maxReplyBytes: number
+  #controller: Dispatcher.DispatchController | undefined
+  #ended = false
+  #status = 0
+  #headers: Incoming = {}
+  #first: Buffer | undefined
+  #more: Buffer[] | undefined
+  #received = 0
+
+  constructor(resolve: (outcome: HttpReply | HttpFailure) => void, maxReplyBytes: number) {
+    this.#resolve = resolve
+    this.#maxReplyBytes = maxReplyBytes
+  }
+
+  #end(outcome: HttpReply | HttpFailure): void {
+    this.#ended = true
+    this.group?.remove(this)
+    this.#resolve(outcome)
+  }
+
+  giveUp(reason: string): void {
+    if (this.#ended) return
+    this.#end({ kind: this.#controller ? 'cut' : 'not-sent', reason })
+    this.#controller?.abort(new Error(reason))
+  }
+
+  outOfTime(limitMs: number): void {
+    this.giveUp(`no whole reply within ${limitMs} ms`)
+  }
+
+  stopped(): void {
+    this.giveUp(STOPPED)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // Given up while waiting for a connection, or undici trying the same request a second time.
+    if (this.#ended || this.#controller) controller.abort(new Error('not wanted any more'))
+    else this.#controller = controller
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Incoming): void {
+    if (status < 200) return
+    this.#status = status
+    this.#headers = headers
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#received += chunk.length
+    if (this.#received > this.#maxReplyBytes) {
+      this.giveUp(`the reply is larger than ${this.#maxReplyBytes} bytes`)
+    } else if (!this.#first) this.#first = chunk
+    else if (this.#more) this.#more.push(chunk)
+    else this.#more = [this.#first, chunk]
+  }
+
+  onResponseEnd(): void {
+    if (this.#ended) return
+    const whole = this.#more ? Buffer.concat(this.#more) : this.#first
+    this.#end(new Reply(this.#status, this.#headers, whole?.toString() ?? ''))
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {
+    this.giveUp(`${this.#controller ? 'the connection broke' : 'no connection'} (${errorCode(error)})`)
+  }
+}
+
+class Reply implements HttpReply {
+  readonly kind = 'reply'
+  readonly status: number
+  readonly body: string
+  #headers: Incoming
+
+  constructor(status: number, headers: Incoming, body: string) {
+    this.status = status
+    this.body = body
+    this.#headers = headers
+  }
+
+  /** Most replies are read without a look at their headers. */
+  get headers(): Record<string, string> {
+    return toRecord(this.#headers)
+  }
 }
 
 type Incoming = Record<string, string | string[] | undefined>

@@ -48,7 +48,10 @@ export interface OperationLimit {
   perSecond: number
   /** How many may go at once after a pause. @default a twentieth of a second's worth, so that calls are spread */
   burst?: number
+  /** How many may be claimed and unfinished at a time, over all replicas. */
   inFlight: number
+  /** How many of those a process hands to the adapter at a time; the others wait their turn. @default all */
+  atOnce?: number
 }
 
 export interface ProviderLimits {

@@ -34,7 +34,7 @@ const LIMITS: ProviderLimits = {
   notFoundGraceMs: 60_000,
 }
 
-/** More sockets than this only cost memory: what is in flight beyond waits its turn in the pool. */
+/** More sockets than this only cost memory: what is in flight beyond waits its turn. */
 const MOST_CONNECTIONS = 50
 
 /**
@@ -53,15 +53,15 @@ export function createKie(options: KieOptions): Provider {
     throw new Error('The base URL of KIE is not an http(s) URL. Set it like https://api.kie.ai')
   }
   const limits = { ...LIMITS, ...options.limits }
+  const connections = Math.min(MOST_CONNECTIONS, limits.query.inFlight)
+  // As many again wait in the pool, so that no connection is ever idle.
+  limits.query = { atOnce: 2 * connections, ...limits.query }
   const prefix = base.pathname.replace(/\/+$/, '')
   const pools: { create: Dispatcher; query: Dispatcher } = options.pool
     ? { create: options.pool, query: options.pool }
     : {
         create: openPool(base.origin, { reuse: false, connections: limits.create.inFlight }),
-        query: openPool(base.origin, {
-          reuse: true,
-          connections: Math.min(MOST_CONNECTIONS, limits.query.inFlight),
-        }),
+        query: openPool(base.origin, { reuse: true, connections }),
       }
   const sendCreate = createHttpCall({ dispatcher: pools.create })
   const sendQuery = createHttpCall({ dispatcher: pools.query })

@@ -1,6 +1,7 @@
 import type { HttpReply } from '../http-call.ts'
 import type { QueryOutcome } from '../provider.ts'
 import { parseRetryAfter } from '../retry-after.ts'
+import { isPlainlyRunning } from './is-plainly-running.ts'
 import { readEnvelope } from './read-envelope.ts'
 import { readRecord } from './read-record.ts'
 
@@ -11,6 +12,8 @@ export function readQueryReply(
   now: number,
   onUnknownState: (state: string) => void = () => undefined,
 ): QueryOutcome {
+  if (reply.status === 200 && isPlainlyRunning(reply.body, externalId))
+    return { kind: 'running', progress: null }
   const answer = readEnvelope(reply)
   if (answer.kind === 'ok') return readRecord(answer.data, externalId, now, onUnknownState)
 

@@ -1,11 +1,11 @@
 import { nameChange, type Priority, type Task, type TaskChange } from '@holdfast/shared'
-import { type Conversations, createConversations } from './conversations.ts'
-import { browserEnvironment, type Environment } from './environment.ts'
+import { type Session, startSession, type User } from './accounts/session.ts'
+import { browserEnvironment, type Environment } from './environment/environment.ts'
+import { randomId } from './environment/random-id.ts'
 import { signedOut } from './holdfast-error.ts'
-import type { TrackedTask } from './merge-tasks.ts'
-import { randomId } from './random-id.ts'
-import { type Session, startSession, type User } from './session.ts'
-import { createTaskStore, type ReadonlyStore } from './task-store.ts'
+import type { TrackedTask } from './store/merge-tasks.ts'
+import { createTaskStore, type ReadonlyStore } from './store/task-store.ts'
+import { type Conversations, createConversations } from './transport/conversations.ts'
 
 export interface ClientOptions {
   /** Base URL of the server. @default '' (same origin) */

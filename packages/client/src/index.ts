@@ -9,8 +9,7 @@ export type {
   TaskOutput,
   TaskStatus,
 } from '@holdfast/shared'
-export type { Clock } from './clock.ts'
-export type { Conversations } from './conversations.ts'
+export type { User } from './accounts/session.ts'
 export {
   type ClientEvents,
   type ClientOptions,
@@ -18,11 +17,12 @@ export {
   type HoldfastClient,
   type SubmitInput,
 } from './create-client.ts'
-export type { Environment } from './environment.ts'
+export type { Clock } from './environment/clock.ts'
+export type { Environment } from './environment/environment.ts'
 export { HoldfastError } from './holdfast-error.ts'
-export type { TrackedTask } from './merge-tasks.ts'
-export type { Origin } from './origin.ts'
-export { type Placeholder, toPlaceholder, toPlaceholders } from './placeholder.ts'
-export type { User } from './session.ts'
-export type { ChannelPort } from './tab-channel.ts'
-export type { ClientState, ReadonlyStore } from './task-store.ts'
+export type { Origin } from './placeholders/origin.ts'
+export { type Placeholder, toPlaceholder, toPlaceholders } from './placeholders/placeholder.ts'
+export type { TrackedTask } from './store/merge-tasks.ts'
+export type { ClientState, ReadonlyStore } from './store/task-store.ts'
+export type { ChannelPort } from './tabs/tab-channel.ts'
+export type { Conversations } from './transport/conversations.ts'

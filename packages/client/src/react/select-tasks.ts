@@ -1,6 +1,6 @@
-import type { TaskMap, TrackedTask } from '../merge-tasks.ts'
-import { oldestFirst } from '../placeholder.ts'
-import type { ClientState } from '../task-store.ts'
+import { oldestFirst } from '../placeholders/placeholder.ts'
+import type { TaskMap, TrackedTask } from '../store/merge-tasks.ts'
+import type { ClientState } from '../store/task-store.ts'
 
 /** Oldest first. Gives the same array as long as it would hold the same tasks. */
 export function selectTasks(

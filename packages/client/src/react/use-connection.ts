@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import type { ClientState } from '../task-store.ts'
+import type { ClientState } from '../store/task-store.ts'
 import { useClientState } from './use-client-state.ts'
 
 /** How this tab is doing. */

@@ -1,8 +1,8 @@
 import { isTerminal } from '@holdfast/shared'
 import { useEffect, useMemo, useState } from 'react'
-import type { TrackedTask } from '../merge-tasks.ts'
-import { type Placeholder, toPlaceholders } from '../placeholder.ts'
-import type { ClientState } from '../task-store.ts'
+import { type Placeholder, toPlaceholders } from '../placeholders/placeholder.ts'
+import type { TrackedTask } from '../store/merge-tasks.ts'
+import type { ClientState } from '../store/task-store.ts'
 import { selectTasks } from './select-tasks.ts'
 import { useClientState } from './use-client-state.ts'
 

@@ -1,4 +1,4 @@
-import type { TrackedTask } from '../merge-tasks.ts'
+import type { TrackedTask } from '../store/merge-tasks.ts'
 import { useClientState } from './use-client-state.ts'
 
 /** One task; re-renders for that task only. Undefined while it is not known here. */

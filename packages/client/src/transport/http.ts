@@ -1,7 +1,7 @@
 import type { Problem } from '@holdfast/shared'
-import { childAbort } from './child-abort.ts'
-import type { Clock } from './clock.ts'
-import { HoldfastError, signedOut } from './holdfast-error.ts'
+import { childAbort } from '../environment/child-abort.ts'
+import type { Clock } from '../environment/clock.ts'
+import { HoldfastError, signedOut } from '../holdfast-error.ts'
 
 /** Far above any healthy answer; a request that hangs longer is as good as lost. */
 const ANSWER_WITHIN_MS = 30_000

@@ -1,4 +1,4 @@
-import type { TrackedTask } from './merge-tasks.ts'
+import type { TrackedTask } from '../store/merge-tasks.ts'
 
 /** The part of BroadcastChannel that is used. */
 export interface ChannelPort {

@@ -1,5 +1,5 @@
 import { isOverdue, isTerminal } from '@holdfast/shared'
-import type { TaskMap } from './merge-tasks.ts'
+import type { TaskMap } from '../store/merge-tasks.ts'
 
 /**
  * How long to wait between two polls (C4): images finish within seconds, everything else takes longer, and with

@@ -1,8 +1,8 @@
 import { isTerminal } from '@holdfast/shared'
 import { del, get, set } from 'idb-keyval'
-import type { Clock } from './clock.ts'
+import type { Clock } from '../environment/clock.ts'
+import type { TaskMap, TrackedTask } from '../store/merge-tasks.ts'
 import { openIdbStore } from './idb-store.ts'
-import type { TaskMap, TrackedTask } from './merge-tasks.ts'
 
 /** Raise it when the stored shape changes: an older copy is discarded, the server has the truth. */
 const SCHEMA = 1

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { trackedTask } from '../test/tracked-task.ts'
+import { trackedTask } from '../../test/tracked-task.ts'
+import { createOrigins } from '../placeholders/origin.ts'
 import { type IncomingTask, mergeTasks, type TaskMap } from './merge-tasks.ts'
-import { createOrigins } from './origin.ts'
 
 /** The server never shows one version and progress with two contents, so the content follows from them. */
 const states = fc

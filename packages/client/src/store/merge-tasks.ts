@@ -1,5 +1,5 @@
 import { isNewer, isTerminal, type Task } from '@holdfast/shared'
-import type { Origin, Origins } from './origin.ts'
+import type { Origin, Origins } from '../placeholders/origin.ts'
 
 /** A task as this browser holds it. */
 export interface TrackedTask extends Task {

@@ -1,8 +1,8 @@
-import { backoff } from './backoff.ts'
-import { type Clock, sleep } from './clock.ts'
-import { HoldfastError } from './holdfast-error.ts'
-import type { Http } from './http.ts'
-import { randomId } from './random-id.ts'
+import { backoff } from '../connection/backoff.ts'
+import { type Clock, sleep } from '../environment/clock.ts'
+import { randomId } from '../environment/random-id.ts'
+import { HoldfastError } from '../holdfast-error.ts'
+import type { Http } from '../transport/http.ts'
 
 const TRIES = 3
 

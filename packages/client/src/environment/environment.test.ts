@@ -1,8 +1,8 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { until } from '../test/browser.ts'
-import { startContractServer } from '../test/contract-server.ts'
+import { until } from '../../test/browser.ts'
+import { startContractServer } from '../../test/contract-server.ts'
+import { createClient } from '../index.ts'
 import { browserEnvironment } from './environment.ts'
-import { createClient } from './index.ts'
 
 const BLOCKED = ['localStorage', 'sessionStorage', 'indexedDB'] as const
 

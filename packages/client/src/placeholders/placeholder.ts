@@ -1,5 +1,5 @@
 import { isOverdue, placeholderIdOf, type Task, type TaskFailure, type TaskStatus } from '@holdfast/shared'
-import type { TrackedTask } from './merge-tasks.ts'
+import type { TrackedTask } from '../store/merge-tasks.ts'
 
 /** What an app paints where the message will be. */
 export interface Placeholder {

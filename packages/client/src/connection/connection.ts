@@ -1,8 +1,8 @@
+import { childAbort } from '../environment/child-abort.ts'
+import { type Clock, sleep } from '../environment/clock.ts'
+import { HoldfastError } from '../holdfast-error.ts'
+import type { StreamOutcome } from '../transport/read-stream.ts'
 import { backoff } from './backoff.ts'
-import { childAbort } from './child-abort.ts'
-import { type Clock, sleep } from './clock.ts'
-import { HoldfastError } from './holdfast-error.ts'
-import type { StreamOutcome } from './stream.ts'
 
 /** A stream that lived this long was fine, whatever ended it. */
 const QUICK_MS = 10_000

@@ -1,6 +1,6 @@
 import { createStore } from 'zustand/vanilla'
+import type { Origins } from '../placeholders/origin.ts'
 import { type IncomingTask, mergeTasks, type TaskMap, type TrackedTask } from './merge-tasks.ts'
-import type { Origins } from './origin.ts'
 
 /** Everything the client knows, as one immutable value. */
 export interface ClientState {

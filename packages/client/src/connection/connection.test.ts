@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createBrowser, elapse, type Tab, until } from '../test/browser.ts'
-import { type ContractServer, startContractServer } from '../test/contract-server.ts'
+import { createBrowser, elapse, type Tab, until } from '../../test/browser.ts'
+import { type ContractServer, startContractServer } from '../../test/contract-server.ts'
 
 let server: ContractServer
 let browser: ReturnType<typeof createBrowser>

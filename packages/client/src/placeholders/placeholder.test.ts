@@ -1,6 +1,6 @@
 import { TASK_STATUSES } from '@holdfast/shared'
 import { describe, expect, it } from 'vitest'
-import { trackedTask } from '../test/tracked-task.ts'
+import { trackedTask } from '../../test/tracked-task.ts'
 import { toPlaceholder, toPlaceholders } from './placeholder.ts'
 
 const now = Date.parse('2026-01-01T00:10:00.000Z')

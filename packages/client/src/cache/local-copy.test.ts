@@ -1,8 +1,8 @@
 import { IDBFactory } from 'fake-indexeddb'
 import { createStore, get, set } from 'idb-keyval'
 import { describe, expect, it, vi } from 'vitest'
-import { createManualClock } from '../test/manual-clock.ts'
-import { trackedTask } from '../test/tracked-task.ts'
+import { createManualClock } from '../../test/manual-clock.ts'
+import { trackedTask } from '../../test/tracked-task.ts'
 import { createLocalCopy } from './local-copy.ts'
 
 function setUp({

@@ -1,7 +1,7 @@
 import type { StreamEnd, StreamEvents } from '@holdfast/shared'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { childAbort } from './child-abort.ts'
-import type { Clock } from './clock.ts'
+import { childAbort } from '../environment/child-abort.ts'
+import type { Clock } from '../environment/clock.ts'
 import type { Http } from './http.ts'
 
 /** The server's heart beats every 15 s: three missed beats. */

@@ -1,5 +1,5 @@
+import type { ChannelPort } from '../tabs/tab-channel.ts'
 import { type Clock, systemClock } from './clock.ts'
-import type { ChannelPort } from './tab-channel.ts'
 
 /** What of the browser the client touches. Every part may be missing or blocked; nothing breaks, `storage` and `connection` say so. */
 export interface Environment {

@@ -14,6 +14,7 @@ export const PROBLEMS = {
   FORBIDDEN: { status: 403, title: 'Not allowed' },
   NOT_FOUND: { status: 404, title: 'Not found' },
   TASK_ALREADY_ENDED: { status: 409, title: 'The task has already ended' },
+  SUPERSEDED: { status: 409, title: 'A newer leader of this browser is connected' },
   TASK_NOT_RETRYABLE: { status: 409, title: 'Only a failed or cancelled task can be retried' },
   BODY_TOO_LARGE: { status: 413, title: 'The body is too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'The body must be application/json' },

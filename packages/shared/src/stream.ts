@@ -11,8 +11,11 @@ export type TaskChange =
   | 'cancelled'
   | 'updated'
 
-/** Why the server ended a stream. After `token-expired` a new token is needed; after the others reconnect. */
-export type StreamEnd = 'token-expired' | 'shutdown'
+/**
+ * Why the server ended a stream. After `token-expired` a new token is needed; after `shutdown` reconnect;
+ * `superseded`: another tab of the same browser has taken over, so do not.
+ */
+export type StreamEnd = 'token-expired' | 'shutdown' | 'superseded'
 
 /** What `POST /v1/sync` answers, and what the `snapshot` event carries. */
 export interface SyncAnswer {

@@ -45,6 +45,7 @@ export function createApp(context: AppContext): Hono<AppEnv> {
           'Idempotency-Key',
           'Last-Event-ID',
           'X-Holdfast-Browser',
+          'X-Holdfast-Epoch',
         ],
         exposeHeaders: ['X-Trace-Id', 'Retry-After'],
         maxAge: 600,

@@ -218,4 +218,47 @@ describe('GET /v1/stream', () => {
       })
     for (const events of streams) await events.cancel()
   })
+
+  it('F5: closes the older of two streams of one browser and user, and refuses an older leader', async () => {
+    const { openStream } = server
+    const from = (browser: string, epoch: string) => ({
+      headers: { 'x-holdfast-browser': browser, 'x-holdfast-epoch': epoch },
+    })
+    const first = readEvents(await openStream('user20', from('phone', '1')))
+    const otherBrowser = readEvents(await openStream('user20', from('laptop', '1')))
+    const otherUser = readEvents(await openStream('user21', from('phone', '1')))
+    for (const events of [first, otherBrowser, otherUser]) await events.until('snapshot')
+
+    const second = readEvents(await openStream('user20', from('phone', '2')))
+    await second.until('snapshot')
+    expect(await first.rest()).toMatchObject([{ event: 'end', data: { reason: 'superseded' } }])
+
+    const late = await openStream('user20', from('phone', '1'))
+    expect(late.status).toBe(409)
+    expect(await late.json()).toMatchObject({ code: 'SUPERSEDED' })
+    expect(await openStream('user20', from('phone', 'x'))).toHaveProperty('status', 400)
+
+    // Refused ones disturb nobody, and once the newer one is gone the browser may come back.
+    await server.as('user20')('POST', '/v1/tasks', { json: { type: 'image', params: { prompt: 'a fox' } } })
+    for (const events of [second, otherBrowser]) expect(await events.next()).toMatchObject({ event: 'task' })
+    await second.cancel()
+    await vi.waitFor(async () => {
+      const again = await openStream('user20', from('phone', '1'))
+      expect(again.status).toBe(200)
+      await readEvents(again).cancel()
+    })
+    for (const events of [otherBrowser, otherUser]) await events.cancel()
+  })
+
+  it('tells browsers of other origins that they may send the epoch', async () => {
+    const { call } = await startOwn({ corsOrigins: ['https://app.example'] })
+    const answer = await call('OPTIONS', '/v1/stream', {
+      headers: {
+        origin: 'https://app.example',
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'x-holdfast-browser,x-holdfast-epoch',
+      },
+    })
+    expect(answer.headers.get('access-control-allow-headers')).toContain('X-Holdfast-Epoch')
+  })
 })

@@ -1,6 +1,9 @@
+import type { StreamEnd } from '@holdfast/shared'
 import { Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
 import { hastenPolls } from '../engine/hasten-polls.ts'
+import { HoldfastError } from '../errors.ts'
+import { createBrowserStreams } from '../streams/browser-streams.ts'
 import { followTasks } from '../streams/follow-tasks.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 
@@ -8,6 +11,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 
 export function streamRoutes({ sql, bus, engine, streams, providers, stopping }: AppContext) {
   const minPollMs = Math.min(...[...providers.values()].map((provider) => provider.limits.minPollMs))
+  const browserStreams = createBrowserStreams()
 
   return new Hono<AppEnv>().get('/', async (c) => {
     // Nobody would read what it sends, and so nobody would ever end it.
@@ -15,9 +19,23 @@ export function streamRoutes({ sql, bus, engine, streams, providers, stopping }:
     const { userId, expiresAt } = c.get('identity')
     const log = c.get('log')
     const cursor = c.req.header('last-event-id') ?? null
+    const browserId = c.req.header('x-holdfast-browser')
+    const epoch = readEpoch(c.req.header('x-holdfast-epoch'))
     // Before the headers are out, so that a database that is away is still answered with a problem.
     await hastenPolls(sql, userId, minPollMs)
     engine.wake()
+
+    const superseded = new AbortController()
+    const leave =
+      browserId === undefined
+        ? () => {}
+        : browserStreams.enter({ userId, browserId, epoch, supersede: () => superseded.abort() })
+    if (!leave) {
+      throw new HoldfastError(
+        'SUPERSEDED',
+        'Another tab of this browser leads by now and has its own stream. Listen to that tab instead.',
+      )
+    }
 
     const response = streamSSE(c, async (stream) => {
       const gone = new AbortController()
@@ -29,7 +47,7 @@ export function streamRoutes({ sql, bus, engine, streams, providers, stopping }:
             Math.min(MAX_TIMER_MS, Math.max(0, expiresAt.getTime() - Date.now())),
           )
         : undefined
-      log.info({ userId, browser: c.req.header('x-holdfast-browser') }, 'stream opened')
+      log.info({ userId, browser: browserId, epoch }, 'stream opened')
       try {
         await followTasks({
           sql,
@@ -37,7 +55,7 @@ export function streamRoutes({ sql, bus, engine, streams, providers, stopping }:
           userId,
           cursor,
           ...streams,
-          signal: AbortSignal.any([gone.signal, expiry.signal, stopping]),
+          signal: AbortSignal.any([gone.signal, expiry.signal, superseded.signal, stopping]),
           send: (event, data, id) =>
             stream.writeSSE({ event, data: JSON.stringify(data), ...(id === undefined ? {} : { id }) }),
           beat: async () => {
@@ -45,7 +63,11 @@ export function streamRoutes({ sql, bus, engine, streams, providers, stopping }:
           },
         })
         if (gone.signal.aborted) return
-        const reason = expiry.signal.aborted ? 'token-expired' : 'shutdown'
+        const reason: StreamEnd = superseded.signal.aborted
+          ? 'superseded'
+          : expiry.signal.aborted
+            ? 'token-expired'
+            : 'shutdown'
         await stream.writeSSE({ event: 'end', data: JSON.stringify({ reason }) })
       } catch (error) {
         // There is no problem to answer with any more: the client reconnects and resumes. Not left to Hono, which
@@ -53,6 +75,7 @@ export function streamRoutes({ sql, bus, engine, streams, providers, stopping }:
         log.warn({ err: error }, 'stream broke off')
       } finally {
         clearTimeout(timer)
+        leave()
         log.info({ userId }, 'stream closed')
       }
     })
@@ -61,4 +84,12 @@ export function streamRoutes({ sql, bus, engine, streams, providers, stopping }:
     response.headers.set('Cache-Control', 'no-store, no-transform')
     return response
   })
+}
+
+/** Clients that know nothing of epochs come as 0: then the later stream wins. */
+function readEpoch(header: string | undefined): number {
+  if (header === undefined) return 0
+  const epoch = Number(header)
+  if (Number.isSafeInteger(epoch) && epoch >= 0) return epoch
+  throw new HoldfastError('INVALID_REQUEST', 'X-Holdfast-Epoch must be a whole number, 0 or more.')
 }

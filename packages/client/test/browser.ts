@@ -2,6 +2,7 @@ import { IDBFactory } from 'fake-indexeddb'
 import { vi } from 'vitest'
 import { createClient, type Environment, type HoldfastClient } from '../src/index.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
+import { MemoryStorage } from './memory-storage.ts'
 
 export interface TabOptions {
   /** What the tab before the reload kept. */
@@ -16,18 +17,6 @@ export interface Tab {
   sessionStorage: MemoryStorage
   tokens: { fresh: boolean }[]
   signIn(user?: string): Promise<void>
-}
-
-export class MemoryStorage extends Map<string, string> {
-  getItem(key: string) {
-    return this.get(key) ?? null
-  }
-  setItem(key: string, value: string) {
-    this.set(key, value)
-  }
-  removeItem(key: string) {
-    this.delete(key)
-  }
 }
 
 let browsers = 0
@@ -71,6 +60,7 @@ export function createBrowser(url: string) {
     app,
     clock,
     indexedDB,
+    localStorage,
     openTab,
     async close() {
       await Promise.all([...open].map((client) => client.close()))

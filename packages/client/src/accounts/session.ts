@@ -1,31 +1,26 @@
-import { isOverdue, isTerminal, type SyncAnswer, type Task } from '@holdfast/shared'
+import type { Task } from '@holdfast/shared'
+import { openIdbStore } from '../cache/idb-store.ts'
+import { createKept } from '../cache/kept.ts'
 import { createLocalCopy } from '../cache/local-copy.ts'
 import { type Connection, connect } from '../connection/connection.ts'
 import { pollInterval } from '../connection/poll-interval.ts'
 import { browserId } from '../environment/browser-id.ts'
-import { childAbort } from '../environment/child-abort.ts'
-import { sleep } from '../environment/clock.ts'
 import type { Environment } from '../environment/environment.ts'
 import { onWakeUp } from '../environment/wake-up.ts'
 import { signedOut } from '../holdfast-error.ts'
-import { createSoloLeadership, createWebLockLeadership } from '../leadership/leadership.ts'
-import { postOnce } from '../outbox/post-once.ts'
-import { createOrigins, type Origins } from '../placeholders/origin.ts'
-import { oldestFirst } from '../placeholders/placeholder.ts'
-import type { IncomingTask, TrackedTask } from '../store/merge-tasks.ts'
-import type { TaskNews, TaskStore } from '../store/task-store.ts'
-import { openTabChannel, type TabMessage } from '../tabs/tab-channel.ts'
+import { createInbox, type Inbox } from '../inbox/inbox.ts'
+import { createLadder } from '../leadership/ladder.ts'
+import { toDraft } from '../outbox/intent.ts'
+import { createOutbox, type Outbox } from '../outbox/outbox.ts'
+import { createOrigins } from '../placeholders/origin.ts'
+import type { TaskStore } from '../store/task-store.ts'
+import { ANSWER_WITHIN_MS } from '../tabs/tab-channel.ts'
+import type { Sender, TabMessage } from '../tabs/tab-message.ts'
 import { createHttp, type Http } from '../transport/http.ts'
-import { readStream } from '../transport/read-stream.ts'
-
-/** A leader answers in milliseconds, even a throttled one; whoever hears nothing asks the server. */
-const LEADER_ANSWERS_WITHIN_MS = 2_000
-/** A database that takes longer than this to open does not hold up the network. */
-const COPY_READ_WITHIN_MS = 1_000
-/** What the server takes in one request. */
-const MAX_KNOWN = 2_000
-/** Below this, a change of the clock offset is the network's jitter. */
-const OFFSET_STEP_MS = 500
+import type { CreateTransport, SubmitBody, Transport } from '../transport/transport.ts'
+import type { Emit } from './client-events.ts'
+import { scopeOf } from './scope.ts'
+import { createTaskFeed } from './task-feed.ts'
 
 /** Signs a user in for one call at a time. */
 export interface User {
@@ -37,41 +32,55 @@ export interface User {
 export interface SessionOptions {
   user: User
   app: string
+  deployment: string | undefined
   url: string
-  fetch: typeof fetch
   environment: Environment
+  transport: CreateTransport
   store: TaskStore
-  onRestored(tasks: TrackedTask[]): void
-  onSettled(tasks: TrackedTask[]): void
+  emit: Emit
   /** The user signed out in another tab. */
-  onLogout(): void
+  onLogout(forget: boolean): void
+}
+
+export interface Wish {
+  key: string
+  body: SubmitBody & { placeholderId: string }
+  retryOf: string | null
 }
 
 /** One user's time with this tab: from `setUser` to the next `setUser` or `logout`. */
 export interface Session {
   readonly userId: string
   readonly http: Http
+  readonly transport: Transport
+  readonly outbox: Outbox
+  readonly inbox: Inbox
   /** Resolves when the local copy has been painted, or there is none. */
   readonly painted: Promise<void>
   setToken(getToken: User['getToken']): void
-  submit(path: string, body?: { placeholderId?: string }, key?: string): Promise<Task>
+  submit(wish: Wish): Promise<{ durable: boolean; task: Promise<Task> }>
   /** Takes in a task that an API call answered with. */
   learn(task: Task): void
   refresh(): Promise<void>
+  inspect(): SessionInsight
   /** Ends it: nothing that arrives later is taken in. */
   end(): Promise<void>
-  /** Ends it, deletes what this browser keeps of the user, and tells the other tabs unless one of them told us. */
-  purge(options: { tellOthers: boolean }): Promise<void>
+  /** Ends it, deletes what this browser shows of the user, and tells the other tabs unless one of them told us. */
+  purge(options: { tellOthers: boolean; forget: boolean }): Promise<void>
+}
+
+export type SessionInsight = ReturnType<ReturnType<typeof createLadder>['inspect']> & {
+  cursor: string | null
 }
 
 export function startSession(options: SessionOptions): Session {
-  const { user, environment, store } = options
-  const { clock, random } = environment
-  const scope = `holdfast:${encodeURIComponent(options.app)}:${encodeURIComponent(user.id)}`
+  const { user, environment, store, emit } = options
+  const { clock, random, localStorage } = environment
+  const scope = scopeOf(options.app, options.deployment, user.id)
+  const { tabId } = store.getState()
   const life = new AbortController()
   const { signal } = life
   let { getToken } = user
-  let cursor: string | null = null
   let connection: Connection | undefined
   let callOffHello = () => {}
   /** Not before the copy was read or the server has answered: an empty start must not replace a good copy. */
@@ -79,116 +88,99 @@ export function startSession(options: SessionOptions): Session {
 
   const http = createHttp({
     url: options.url,
-    fetch: options.fetch,
+    fetch: environment.fetch,
     clock,
     getToken: (how) => getToken(how),
     session: signal,
   })
-  const origins: Origins = createOrigins({ storage: environment.sessionStorage, key: `${scope}:mine` })
+  const transport = options.transport({ http, clock, browserId: () => browserId(localStorage, scope.app) })
 
   store.set({ userId: user.id, restore: 'loading', role: 'follower', connection: 'offline' })
-  const copy = createLocalCopy({
-    indexedDB: environment.indexedDB,
-    database: `holdfast:${encodeURIComponent(options.app)}`,
-    userId: user.id,
+  const disk = environment.indexedDB && openIdbStore(environment.indexedDB, scope.app, clock)
+  const kept = createKept(disk, (health) => {
+    if (!signal.aborted) store.set(health)
+  })
+  const copy = createLocalCopy(kept, `${scope.user}:tasks`, clock)
+  const origins = createOrigins({
+    session: environment.sessionStorage,
+    durable: localStorage,
+    app: scope.app,
+    scope: scope.user,
+  })
+  const ladder = createLadder({ environment, disk, name: scope.user, tabId, onMessage })
+  const { leadership, channel } = ladder
+  const isAlive = channel && (async (id: string) => (await channel.ping(id)) !== null)
+
+  const feed = createTaskFeed({
+    store,
+    origins,
+    transport,
     clock,
-    onHealth(storage) {
-      if (!signal.aborted) store.set({ storage })
+    session: signal,
+    emit,
+    stillLeads: leadership.stillLeads,
+    epoch: leadership.epoch,
+    post: (message) => channel?.post(message),
+    onTaken(changed, confirmedAt) {
+      if (confirmedAt) {
+        maySave = true
+        void inbox.confirm(confirmedAt)
+      }
+      save()
+      connection?.nudge()
+      inbox.offer(changed)
     },
   })
-  const channel = openTabChannel(environment.openChannel, scope, onMessage)
-  const leadership =
-    channel && environment.locks
-      ? createWebLockLeadership({ locks: environment.locks, name: scope, page: environment.page })
-      : createSoloLeadership()
-
-  const isLeader = () => store.getState().role === 'leader'
-  const serverNow = () => clock.now() + store.getState().clockOffset
-
-  /** The one way in for news, wherever it comes from. Late news of an ended session is dropped here. */
-  function takeIn(news: TaskNews): TrackedTask[] {
-    if (signal.aborted) return []
-    const wasConfirmed = store.getState().restore === 'confirmed'
-    const { changed, ended } = store.apply(news, origins)
-    if (news.confirmed) maySave = true
-    save()
-    connection?.nudge()
-    if (news.confirmed && !wasConfirmed) {
-      options.onRestored(unfinished().filter((task) => !isOverdue(task, serverNow())))
-    }
-    if (ended.length > 0) options.onSettled(ended)
-    return changed
-  }
+  const outbox = createOutbox({
+    kept,
+    key: `${scope.user}:outbox`,
+    tabId,
+    clock,
+    random,
+    serverNow: feed.serverNow,
+    session: signal,
+    isAlive,
+    send: ({ key, body, retryOf }) =>
+      retryOf === null ? transport.submit(body, key) : transport.retry(retryOf, key),
+    onSent({ key, madeBy }, task) {
+      origins.claim(task.id, madeBy)
+      feed.learn(task, key)
+      // A crash right after the submit must not lose the card.
+      void copy.flush()
+    },
+    onFailed: ({ key, body }, error) => emit('not-sent', { key, placeholderId: body.placeholderId, error }),
+    onChange: (intents) =>
+      store.setUnsent(Object.values(intents).map((intent) => toDraft(intent, intent.madeBy === origins.tab))),
+    tellOthers: () => channel?.post({ kind: 'outbox' }),
+  })
+  const inbox = createInbox({
+    kept,
+    key: `${scope.user}:inbox`,
+    tabId,
+    clock,
+    session: signal,
+    isAlive,
+    isLeader: leadership.stillLeads,
+    known: () => Object.values(store.getState().tasks),
+    onFailed: (task, error, attempts) => emit('unsaved', { task, by: 'app', error, attempts }),
+  })
 
   function save() {
-    if (isLeader() && maySave) copy.save(store.getState().tasks)
+    if (maySave && leadership.stillLeads()) copy.save(store.getState().tasks)
   }
 
-  function unfinished() {
-    return Object.values(store.getState().tasks)
-      .filter((task) => !isTerminal(task.status))
-      .sort(oldestFirst)
-  }
-
-  function tell(tasks: TrackedTask[], complete: boolean, gone: string[] = []) {
+  function onMessage(message: TabMessage, from: Sender) {
     if (signal.aborted) return
-    const { restore, clockOffset } = store.getState()
-    channel?.post({
-      kind: 'states',
-      tasks,
-      gone,
-      complete,
-      confirmed: restore === 'confirmed',
-      cursor,
-      clockOffset,
-    })
-  }
-
-  const tellAll = () => tell(Object.values(store.getState().tasks), true)
-
-  /** News from the server: taken in, then passed on to the other tabs. */
-  function takeInAndTell(tasks: IncomingTask[]) {
-    const changed = takeIn({ tasks })
-    if (changed.length > 0) tell(changed, false)
-  }
-
-  function takeInAnswer(answer: SyncAnswer, everything: boolean) {
-    if (signal.aborted) return
-    setClock(Date.parse(answer.now) - clock.now())
-    const changed = takeIn({ tasks: answer.tasks, gone: answer.gone, confirmed: everything })
-    cursor = answer.cursor
-    if (everything) tellAll()
-    else if (changed.length + answer.gone.length > 0) tell(changed, false, answer.gone)
-  }
-
-  function setClock(offset: number) {
-    if (Math.abs(offset - store.getState().clockOffset) >= OFFSET_STEP_MS) store.set({ clockOffset: offset })
-  }
-
-  const isSynced = () => cursor !== null && store.getState().restore === 'confirmed'
-
-  /** Everything, when this tab has no complete picture or `everything` is asked for; else what changed since the cursor. */
-  async function sync(everything = !isSynced()) {
-    const held = everything ? Object.values(store.getState().tasks).slice(-MAX_KNOWN) : unfinished()
-    const known = Object.fromEntries(held.map((task) => [task.id, [task.version, task.progress]]))
-    const body = everything ? { known } : { known, cursor }
-    takeInAnswer(await http.json<SyncAnswer>('POST', '/v1/sync', { body }), everything)
-  }
-
-  function onMessage(message: TabMessage) {
-    if (signal.aborted) return
-    if (message.kind === 'logout') return options.onLogout()
-    if (message.kind === 'hello') {
-      if (isLeader()) tellAll()
-      return
+    leadership.hear(message, from)
+    if (message.kind === 'logout') options.onLogout(message.forget)
+    else if (message.kind === 'hello') feed.tellAll()
+    else if (message.kind === 'task') feed.takeIn({ tasks: [message.task] }, 'other-tab')
+    else if (message.kind === 'outbox') void (leadership.stillLeads() ? outbox.adopt() : outbox.look())
+    else if (message.kind === 'states' && leadership.isCurrent(message.epoch)) {
+      if (leadership.stillLeads()) return
+      feed.hear(message)
+      if (message.complete) callOffHello()
     }
-    const { tasks, gone, complete, confirmed } = message
-    takeIn({ tasks, gone, complete, confirmed: complete && confirmed })
-    if (isLeader()) return
-    setClock(message.clockOffset)
-    // After a gap (`cursor` is null) only a complete message closes it.
-    if (complete || cursor !== null) cursor = message.cursor ?? cursor
-    if (complete) callOffHello()
   }
 
   function disconnect() {
@@ -197,71 +189,78 @@ export function startSession(options: SessionOptions): Session {
     connection = undefined
   }
 
-  function lead(exclusive: boolean) {
-    if (signal.aborted) return
-    disconnect()
-    store.set({ role: 'leader', connection: 'offline' })
-    save()
+  function open(push: boolean, epoch: number, isOurs: () => boolean) {
+    const { stream } = transport
     connection = connect({
       clock,
       random,
       signal,
-      push: exclusive,
-      isSynced,
-      sync: () => sync(),
-      stream: ({ onNews, ...stream }) =>
-        readStream({
-          ...stream,
-          http,
-          clock,
-          cursor,
-          browserId: browserId(environment.localStorage, options.app),
+      push: push && stream !== undefined,
+      isSynced: feed.isSynced,
+      sync: () => feed.sync(undefined, isOurs),
+      stream: async ({ onNews, ...how }) =>
+        stream?.({
+          ...how,
+          cursor: feed.cursor(),
+          epoch,
           onNews(news, eventId) {
-            if (news.event === 'snapshot') takeInAnswer(news.data, false)
-            else takeInAndTell([news.data.task])
-            cursor = eventId ?? cursor
+            feed.receive(news, eventId)
             onNews()
           },
-        }),
-      pollInterval: () => pollInterval(store.getState().tasks, serverNow()),
-      onStatus: (status) => store.set({ connection: status }),
+        }) ?? 'closed',
+      pollInterval: () => pollInterval(store.getState().tasks, feed.serverNow()),
+      onSuperseded: leadership.superseded,
+      onStatus(status) {
+        if (status !== 'offline' && store.getState().connection === 'offline') outbox.wake()
+        store.set({ connection: status })
+      },
     })
   }
 
-  function follow() {
-    if (signal.aborted) return
+  function lead(exclusive: boolean, epoch: number) {
+    disconnect()
+    store.set({ role: 'leader', connection: 'offline' })
+    save()
+    open(exclusive, epoch, leadership.stillLeads)
+    void outbox.adopt()
+  }
+
+  function follow(understood: boolean) {
     disconnect()
     store.set({ role: 'follower', connection: 'follower' })
+    // The leader is of another release: it keeps the stream, and we look for ourselves.
+    if (!understood) return open(false, 0, () => true)
     channel?.post({ kind: 'hello' })
-    callOffHello = clock.after(LEADER_ANSWERS_WITHIN_MS, () => {
+    callOffHello = clock.after(ANSWER_WITHIN_MS, () => {
       // Offline as well, then: the leader will tell when it gets through.
-      sync(true).catch(() => {})
+      feed.sync(true).catch(() => {})
     })
   }
 
   /** The page may come back from the back/forward cache, having missed what the others said. */
   function rest() {
     disconnect()
-    cursor = null
+    feed.forgetCursor()
     store.set({ role: 'follower', connection: 'offline' })
     void copy.flush()
   }
 
-  const stopWaking = onWakeUp(environment, (why) => connection?.wake(why))
+  function wake(why: 'online' | 'visible') {
+    connection?.wake(why)
+    outbox.wake()
+    if (leadership.stillLeads()) void outbox.adopt()
+  }
+  const stopWaking = onWakeUp(environment, wake)
 
   async function paint() {
-    const limit = childAbort(signal)
-    const tooLate = sleep(clock, COPY_READ_WITHIN_MS, limit.signal).then(() => undefined)
-    const kept = await Promise.race([copy.read(), tooLate])
-    limit.abort()
-    limit.release()
+    const [tasks] = await Promise.all([copy.read(), outbox.look()])
     if (signal.aborted) return
-    maySave = kept !== undefined
-    if (kept) {
-      store.apply({ tasks: kept.map((task) => ({ ...task, stale: true })) }, origins)
+    maySave = store.getState().storage === 'durable'
+    if (tasks) {
+      store.apply({ tasks: tasks.map((task) => ({ ...task, stale: true })) }, origins)
       store.set({ restore: 'from-cache' })
     }
-    leadership.start({ lead, follow, rest })
+    leadership.start({ lead, follow, rest, wake: () => wake('visible') })
   }
   const painted = paint()
 
@@ -276,41 +275,38 @@ export function startSession(options: SessionOptions): Session {
   return {
     userId: user.id,
     http,
+    transport,
+    outbox,
+    inbox,
     painted,
     setToken(next) {
       getToken = next
-      connection?.wake('online')
+      wake('online')
     },
-    async submit(path, body, key) {
-      if (body?.placeholderId !== undefined) origins.expect(body.placeholderId)
-      const { task } = await postOnce<{ task: Task }>(
-        { http, clock, random, session: signal },
-        path,
-        body,
-        key,
-      )
-      if (signal.aborted) throw signedOut()
-      origins.claim(task.id)
-      takeInAndTell([task])
-      // A crash right after the submit must not lose the card.
-      void copy.flush()
-      return task
+    submit(wish) {
+      origins.expect(wish.body.placeholderId, origins.tab)
+      return outbox.add({ ...wish, createdAt: feed.serverNow(), madeBy: origins.tab })
     },
-    learn: (task) => takeInAndTell([task]),
+    learn: (task) => feed.learn(task),
     async refresh() {
-      await sync(true)
+      await feed.sync(true)
+      if (signal.aborted) throw signedOut()
       // It got through, so whatever waits for a better moment need not.
-      connection?.wake('online')
+      wake('online')
     },
+    inspect: () => ({ ...ladder.inspect(), cursor: feed.cursor() }),
     async end() {
       stop()
       await copy.flush()
     },
-    async purge({ tellOthers }) {
-      if (tellOthers && !signal.aborted) channel?.post({ kind: 'logout' })
+    async purge({ tellOthers, forget }) {
+      if (tellOthers && !signal.aborted) channel?.post({ kind: 'logout', forget })
       stop()
-      origins.forget()
       await copy.purge()
+      if (!forget) return
+      origins.forget()
+      await kept.drop(`${scope.user}:outbox`)
+      await kept.drop(`${scope.user}:inbox`)
     },
   }
 }

@@ -1,17 +1,28 @@
 import { promisifyRequest, type UseStore } from 'idb-keyval'
+import type { Clock } from '../environment/clock.ts'
+
+/** Raise it when what is kept changes its shape beyond what a reader can tell: everything older is discarded. */
+const VERSION = 2
+const STORE = 'kept'
+/** A database that takes longer to open must not hold up the network. A late one is used from then on. */
+const OPEN_WITHIN_MS = 1_000
 
 /**
  * A store for idb-keyval that gets over a lost connection. Browsers close connections on their own (Safari in the
  * background, Chromium when site data is cleared), after which `transaction()` throws InvalidStateError: then
  * it is opened anew and tried once more.
  */
-export function openIdbStore(factory: IDBFactory, database: string, storeName: string): UseStore {
+export function openIdbStore(factory: IDBFactory, database: string, clock: Clock): UseStore {
   let opening: Promise<IDBDatabase> | undefined
 
   function open() {
     if (opening) return opening
-    const request = factory.open(database)
-    request.onupgradeneeded = () => request.result.createObjectStore(storeName)
+    const request = factory.open(database, VERSION)
+    request.onupgradeneeded = () => {
+      const { result } = request
+      for (const name of result.objectStoreNames) result.deleteObjectStore(name)
+      result.createObjectStore(STORE)
+    }
     const opened = promisifyRequest(request)
     const forget = () => {
       if (opening === opened) opening = undefined
@@ -27,8 +38,18 @@ export function openIdbStore(factory: IDBFactory, database: string, storeName: s
     return opened
   }
 
+  function openInTime(): Promise<IDBDatabase> {
+    const opened = open()
+    return new Promise((resolve, reject) => {
+      const callOff = clock.after(OPEN_WITHIN_MS, () =>
+        reject(new DOMException('The database did not open in time.', 'TimeoutError')),
+      )
+      opened.then(resolve, reject).finally(callOff)
+    })
+  }
+
   return async (mode, use) => {
-    const attempt = async () => use((await open()).transaction(storeName, mode).objectStore(storeName))
+    const attempt = async () => use((await openInTime()).transaction(STORE, mode).objectStore(STORE))
     try {
       return await attempt()
     } catch (error) {

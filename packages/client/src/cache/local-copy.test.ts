@@ -1,36 +1,29 @@
-import { IDBFactory } from 'fake-indexeddb'
-import { createStore, get, set } from 'idb-keyval'
+import { IDBFactory, IDBObjectStore } from 'fake-indexeddb'
+import { get, promisifyRequest, set } from 'idb-keyval'
 import { describe, expect, it, vi } from 'vitest'
 import { createManualClock } from '../../test/manual-clock.ts'
 import { trackedTask } from '../../test/tracked-task.ts'
+import { openIdbStore } from './idb-store.ts'
+import { createKept, type Health } from './kept.ts'
 import { createLocalCopy } from './local-copy.ts'
 
 function setUp({
   indexedDB = new IDBFactory(),
   userId = 'alice',
 }: {
-  indexedDB?: IDBFactory
+  indexedDB?: IDBFactory | null
   userId?: string
 } = {}) {
   const clock = createManualClock()
   const health: string[] = []
-  const copy = createLocalCopy({
-    indexedDB,
-    database: 'holdfast:app',
-    userId,
-    clock,
-    onHealth: (storage) => health.push(storage),
-  })
-  return { clock, copy, health, indexedDB }
+  const disk = indexedDB && openIdbStore(indexedDB, 'holdfast:app', clock)
+  const onHealth = ({ storage, storageProblem }: Health) =>
+    health.push(storageProblem ? `${storage}: ${storageProblem}` : storage)
+  const copy = createLocalCopy(createKept(disk, onHealth), userId, clock)
+  return { clock, copy, health, indexedDB: indexedDB ?? new IDBFactory(), disk }
 }
 
 const task = trackedTask({ id: 'a' })
-
-/** What is on disk, read as another library would. */
-function onDisk(indexedDB: IDBFactory) {
-  vi.stubGlobal('indexedDB', indexedDB)
-  return createStore('holdfast:app', 'tasks')
-}
 
 describe('the local copy', () => {
   it('writes once for many changes, and the latest', async () => {
@@ -82,23 +75,41 @@ describe('the local copy', () => {
   it.each([
     ['an older schema', { schema: 0, tasks: [task] }],
     ['garbage', 'garbage'],
-    ['records that are not tasks', { schema: 1, tasks: [null] }],
-  ])('discards %s', async (_, stored) => {
-    const { copy, indexedDB } = setUp()
-    await set('alice', stored, onDisk(indexedDB))
+    ['records that are not tasks', { schema: 2, tasks: [null] }],
+  ])('discards %s, says so, and goes on', async (_, stored) => {
+    const { copy, disk, health } = setUp()
+    await set('alice', stored, disk ?? undefined)
     expect(await copy.read()).toBeNull()
+    expect(health.at(-1)).toBe('memory: corrupt')
     copy.save({ a: task })
     await copy.flush()
-    expect(await get('alice', onDisk(indexedDB))).toEqual({ schema: 1, tasks: [task] })
-    vi.unstubAllGlobals()
+    expect(await get('alice', disk ?? undefined)).toEqual({ schema: 2, tasks: [task] })
+    expect(health.at(-1)).toBe('durable')
+  })
+
+  it('discards the database of an older release, and makes way for a newer one', async () => {
+    const indexedDB = new IDBFactory()
+    const old = indexedDB.open('holdfast:app', 1)
+    old.onupgradeneeded = () => old.result.createObjectStore('tasks')
+    const before = await promisifyRequest(old)
+    before.onversionchange = () => before.close()
+    const { copy, health } = setUp({ indexedDB })
+    copy.save({ a: task })
+    await copy.flush()
+    expect(await copy.read()).toEqual([task])
+
+    const newer = indexedDB.open('holdfast:app', 3)
+    await promisifyRequest(newer)
+    expect(await copy.read()).toBeNull()
+    expect(health.at(-1)).toBe('memory: broken')
   })
 
   it('opens the database again when the browser has closed it', async () => {
     const { copy, indexedDB, health } = setUp()
     const connections: IDBDatabase[] = []
     const open = indexedDB.open.bind(indexedDB)
-    indexedDB.open = (name) => {
-      const request = open(name)
+    indexedDB.open = (...how) => {
+      const request = open(...how)
       request.addEventListener('success', () => connections.push(request.result))
       return request
     }
@@ -110,26 +121,43 @@ describe('the local copy', () => {
     expect(health).toEqual(['durable', 'durable'])
   })
 
-  it('degrades to memory and says so when storage is missing, blocked or full', async () => {
-    const health: string[] = []
-    const missing = createLocalCopy({
-      indexedDB: null,
-      database: 'holdfast:app',
-      userId: 'alice',
-      clock: createManualClock(),
-      onHealth: (storage) => health.push(storage),
-    })
-    expect(await missing.read()).toBeNull()
-    expect(health).toEqual(['memory'])
+  it('degrades to memory and says why when storage is missing, blocked, full or does not answer', async () => {
+    const missing = setUp({ indexedDB: null })
+    expect(await missing.copy.read()).toBeNull()
+    expect(missing.health).toEqual(['memory: missing'])
 
-    const blocked = setUp()
-    blocked.indexedDB.open = () => {
-      throw new DOMException('blocked', 'SecurityError')
+    const failing = async (fail: (indexedDB: IDBFactory) => void) => {
+      const { copy, health, indexedDB, clock } = setUp()
+      fail(indexedDB)
+      copy.save({ a: task })
+      const flushed = copy.flush()
+      clock.advance(1_000)
+      await flushed
+      // Within the page it is still there.
+      const read = copy.read()
+      clock.advance(1_000)
+      expect(await read).toEqual([task])
+      return health
     }
-    expect(await blocked.copy.read()).toBeNull()
-    blocked.copy.save({ a: task })
-    await blocked.copy.flush()
-    await blocked.copy.purge()
-    expect(new Set(blocked.health)).toEqual(new Set(['memory']))
+    const blocked = await failing((indexedDB) => {
+      indexedDB.open = () => {
+        throw new DOMException('blocked', 'SecurityError')
+      }
+    })
+    expect(new Set(blocked)).toEqual(new Set(['memory: blocked']))
+    const silent = await failing((indexedDB) => {
+      indexedDB.open = () => ({}) as IDBOpenDBRequest
+    })
+    expect(new Set(silent)).toEqual(new Set(['memory: broken']))
+
+    const full = setUp()
+    const { copy, health } = full
+    const put = vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(() => {
+      throw new DOMException('no room', 'QuotaExceededError')
+    })
+    copy.save({ a: task })
+    await copy.flush()
+    expect(health.at(-1)).toBe('memory: full')
+    put.mockRestore()
   })
 })

@@ -1,11 +1,10 @@
 import { isTerminal } from '@holdfast/shared'
-import { del, get, set } from 'idb-keyval'
 import type { Clock } from '../environment/clock.ts'
 import type { TaskMap, TrackedTask } from '../store/merge-tasks.ts'
-import { openIdbStore } from './idb-store.ts'
+import type { Kept } from './kept.ts'
 
 /** Raise it when the stored shape changes: an older copy is discarded, the server has the truth. */
-const SCHEMA = 1
+const SCHEMA = 2
 /** Progress may change many times a second; one write for all of it. */
 const WRITE_AFTER_MS = 250
 /** What the server's first answer covers as well. */
@@ -23,43 +22,14 @@ export interface LocalCopy {
   purge(): Promise<void>
 }
 
-export interface LocalCopyOptions {
-  indexedDB: IDBFactory | null
-  /** One database per app … */
-  database: string
-  /** … with one record per user: deleting the record leaves nothing behind, not even a name. */
-  userId: string
-  clock: Clock
-  /** Told after every use whether the copy can be relied on. */
-  onHealth(storage: 'durable' | 'memory'): void
-}
-
 interface StoredCopy {
   schema: typeof SCHEMA
   tasks: TrackedTask[]
 }
 
-export function createLocalCopy(options: LocalCopyOptions): LocalCopy {
-  const { indexedDB, database, userId, clock, onHealth } = options
-  if (!indexedDB) {
-    onHealth('memory')
-    return { read: async () => null, save() {}, flush: async () => {}, purge: async () => {} }
-  }
-  const store = openIdbStore(indexedDB, database, 'tasks')
+export function createLocalCopy(kept: Kept, key: string, clock: Clock): LocalCopy {
   let waiting: TaskMap | undefined
   let callOff: (() => void) | undefined
-
-  /** No failure of storage may reach the app: private mode, a full disk and a broken database all mean "memory". */
-  async function attempt<T>(use: () => Promise<T>): Promise<T | null> {
-    try {
-      const value = await use()
-      onHealth('durable')
-      return value
-    } catch {
-      onHealth('memory')
-      return null
-    }
-  }
 
   function drop() {
     callOff?.()
@@ -71,14 +41,11 @@ export function createLocalCopy(options: LocalCopyOptions): LocalCopy {
     if (!waiting) return
     const copy: StoredCopy = { schema: SCHEMA, tasks: worthKeeping(waiting, clock.now()) }
     drop()
-    await attempt(() => set(userId, copy, store))
+    await kept.change(key, isStoredCopy, () => copy)
   }
 
   return {
-    async read() {
-      const copy: unknown = await attempt(() => get(userId, store))
-      return isStoredCopy(copy) ? copy.tasks : null
-    },
+    read: async () => (await kept.read(key, isStoredCopy))?.tasks ?? null,
     save(tasks) {
       waiting = tasks
       callOff ??= clock.after(WRITE_AFTER_MS, () => void flush())
@@ -86,7 +53,7 @@ export function createLocalCopy(options: LocalCopyOptions): LocalCopy {
     flush,
     async purge() {
       drop()
-      await attempt(() => del(userId, store))
+      await kept.drop(key)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { childAbort } from '../environment/child-abort.ts'
 import { type Clock, sleep } from '../environment/clock.ts'
 import { HoldfastError } from '../holdfast-error.ts'
-import type { StreamOutcome } from '../transport/read-stream.ts'
+import type { StreamOutcome } from '../transport/transport.ts'
 import { backoff } from './backoff.ts'
 
 /** A stream that lived this long was fine, whatever ended it. */
@@ -29,6 +29,8 @@ export interface ConnectionOptions {
     onNews(): void
   }): Promise<StreamOutcome>
   pollInterval(): number
+  /** A newer leader of this browser is connected. */
+  onSuperseded(): void
   onStatus(status: 'push' | 'polling' | 'offline'): void
 }
 
@@ -94,6 +96,9 @@ export function connect(options: ConnectionOptions): Connection {
     }
     checkSilence = () => {}
     if (signal.aborted) return
+    if (outcome === 'superseded' || (problem instanceof HoldfastError && problem.code === 'SUPERSEDED')) {
+      return options.onSuperseded()
+    }
 
     const lived = clock.now() - openedAt
     freshToken = outcome === 'token-expired'

@@ -2,7 +2,7 @@ import { randomId } from './random-id.ts'
 
 /** The same in every tab of this browser, where storage allows; it names no user. */
 export function browserId(storage: Pick<Storage, 'getItem' | 'setItem'> | null, app: string): string {
-  const key = `holdfast:${encodeURIComponent(app)}:browser`
+  const key = `${app}:browser`
   const fresh = randomId()
   try {
     const known = storage?.getItem(key)

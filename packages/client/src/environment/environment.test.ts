@@ -34,8 +34,15 @@ it('works with all storage blocked, and says that nothing outlives the page', as
   const client = createClient({ url: server.url, app: 'blocked' })
   await client.setUser({ id: 'alice', getToken: () => 'alice' })
   await until(() => client.store.getState().connection === 'push')
-  expect(client.store.getState()).toMatchObject({ storage: 'memory', tasks: { [task.id]: { stale: false } } })
-  await client.submit({ type: 'image', params: {} })
+  expect(client.store.getState()).toMatchObject({
+    storage: 'memory',
+    storageProblem: 'missing',
+    tasks: { [task.id]: { stale: false } },
+  })
+  const { storage, task: submitted } = await client.submit({ type: 'image', params: {} })
+  expect(storage).toBe('memory')
+  const { id } = await submitted
+  expect(client.store.getState().tasks).toHaveProperty(id)
   await client.logout()
   await server.stop()
 })

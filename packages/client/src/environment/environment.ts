@@ -1,12 +1,14 @@
+import { openStoragePort } from '../tabs/storage-port.ts'
 import type { ChannelPort } from '../tabs/tab-channel.ts'
 import { type Clock, systemClock } from './clock.ts'
 
 /** What of the browser the client touches. Every part may be missing or blocked; nothing breaks, `storage` and `connection` say so. */
 export interface Environment {
   clock: Clock
+  fetch: typeof fetch
   /** 0 ≤ n < 1 */
   random(): number
-  /** Decides which tab leads. Null: every tab leads for itself. */
+  /** Decides which tab leads. Null: IndexedDB does, and without that every tab leads for itself. */
   locks: Pick<LockManager, 'request'> | null
   /** Reaches the other tabs. Null: every tab leads for itself. */
   openChannel: ((name: string) => ChannelPort) | null
@@ -14,8 +16,11 @@ export interface Environment {
   indexedDB: IDBFactory | null
   /** Lives as long as the tab, reloads included. */
   sessionStorage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | null
-  localStorage: Pick<Storage, 'getItem' | 'setItem'> | null
-  /** Where `online`, `visibilitychange`, `pagehide` and `pageshow` arrive: the window. */
+  /** Shows who leads, names this browser and remembers which tasks it made. */
+  localStorage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | null
+  /**
+   * Where `online`, `visibilitychange`, `pagehide`, `pageshow`, `freeze`, `resume` and `storage` arrive: the window.
+   */
   page: EventTarget | null
   isVisible(): boolean
 }
@@ -33,15 +38,20 @@ function orNull<T>(read: () => T | undefined): T | null {
 /** Called at sign-in, never on import: servers import this package too. */
 export function browserEnvironment(): Environment {
   const Channel = orNull(() => globalThis.BroadcastChannel)
+  const localStorage = orNull(() => globalThis.localStorage)
+  const page = orNull(() => globalThis.window)
   return {
     clock: systemClock,
+    fetch: (input, init) => globalThis.fetch(input, init),
     random: Math.random,
     locks: orNull(() => globalThis.navigator?.locks),
-    openChannel: Channel && ((name) => new Channel(name)),
+    openChannel: Channel
+      ? (name) => new Channel(name)
+      : localStorage && page && ((name) => openStoragePort(localStorage, page, name)),
     indexedDB: orNull(() => globalThis.indexedDB),
     sessionStorage: orNull(() => globalThis.sessionStorage),
-    localStorage: orNull(() => globalThis.localStorage),
-    page: orNull(() => globalThis.window),
+    localStorage,
+    page,
     isVisible: () => globalThis.document?.visibilityState !== 'hidden',
   }
 }

@@ -1,86 +1,315 @@
-/**
- * Which tab of the browser talks to the server. One interface; this release knows the Web Lock, and "every tab for
- * itself" where there is none.
- */
+import { type Clock, sleep } from '../environment/clock.ts'
+import { onPageLife } from '../environment/page-life.ts'
+import type { TabChannel } from '../tabs/tab-channel.ts'
+import { PROTOCOL, type Sender, type TabMessage } from '../tabs/tab-message.ts'
+import { type Leases, RENEW_MS } from './lease.ts'
+import type { Hold, Level } from './level.ts'
+
+/** How long a leader may be hidden before a visible tab takes over. */
+const HIDDEN_MS = 5_000
+/** How often a follower looks at the lease. */
+const LOOK_MS = 5_000
+/** A tab that was handed the lead takes it at once, or is gone. */
+const HAND_OVER_MS = 2_000
+
+export interface LeadershipEvents {
+  /** `exclusive`: no other tab leads, so a stream may be opened. */
+  lead(exclusive: boolean, epoch: number): void
+  /** Another tab leads. `understood`: it speaks our protocol, so it will tell us what happens. */
+  follow(understood: boolean): void
+  /** This page is put away, perhaps for good. */
+  rest(): void
+  /** The machine slept, or the timers did: what should have come may have been missed. */
+  wake(): void
+}
+
+/** Why this tab has its role, for people who look under the bonnet. */
+export type RoleReason =
+  | 'was free'
+  | 'was freed'
+  | 'took over: no answer'
+  | 'handed over to us'
+  | 'another tab leads'
+  | 'handed over'
+  | 'was taken away'
+  | 'put away'
+
 export interface Leadership {
   start(events: LeadershipEvents): void
   /** Gives up the lead; safe to call twice. */
   stop(): void
+  /** Ours while we lead, else the highest we know of. */
+  epoch(): number
+  /**
+   * Whether we lead, looking at the lease as well: a tab that was stopped learns here, before it does anything, that
+   * it was robbed meanwhile.
+   */
+  stillLeads(): boolean
+  /** Whether that epoch is of the newest leader we know. Also how a robbed leader learns of it. */
+  isCurrent(epoch: number): boolean
+  /** The server says that a newer leader has the stream. */
+  superseded(): void
+  hear(message: TabMessage, from: Sender): void
+  inspect(): { level: Level['name']; reason: RoleReason }
 }
 
-export interface LeadershipEvents {
-  /** `exclusive`: no other tab leads. Where that cannot be had no tab may hold a stream open: browsers allow six connections per origin. */
-  lead(exclusive: boolean): void
-  /** Another tab leads. */
-  follow(): void
-  /** This page is put away, perhaps for good. */
-  rest(): void
-}
-
-export interface WebLockOptions {
-  locks: Pick<LockManager, 'request'>
-  name: string
+export interface LeadershipOptions {
+  tabId: string
+  clock: Clock
+  random(): number
+  /** Best first; the last one always works. */
+  levels: [...Level[], Level]
+  leases: Leases
+  channel: TabChannel | null
   page: EventTarget | null
+  isVisible(): boolean
 }
 
-/** The lock frees itself when its tab closes or crashes, and goes to the tab that has waited longest. */
-export function createWebLockLeadership({ locks, name, page }: WebLockOptions): Leadership {
-  let stopContending: (() => void) | undefined
+/**
+ *     resting ──► asking ──► leading ──stolen, superseded, handed over──► following
+ *                    └─────► following ──freed, handed to us, leader does not answer──► leading
+ */
+export function createLeadership(options: LeadershipOptions): Leadership {
+  const { clock, leases, channel, page, isVisible } = options
+  const [...levels] = options.levels
+  let level = options.levels[0]
+  let events: LeadershipEvents | undefined
+  let contest = new AbortController()
+  let hold: Hold | null = null
+  let leading = false
+  let resting = true
+  let reason: RoleReason = 'put away'
+  let highest = 0
+  let hiddenAt = Number.POSITIVE_INFINITY
+  let challenging = false
+  let callOff = () => {}
+  const timers = new Set<() => void>()
 
-  function contend(events: LeadershipEvents) {
-    const abort = new AbortController()
-    const stopped = new Promise<void>((resolve) => abort.signal.addEventListener('abort', () => resolve()))
-    stopContending = () => abort.abort()
+  const expired = () => (leases.seen()?.expiresAt ?? 0) <= clock.now()
 
-    const hold = (): Promise<void> | undefined => {
-      if (abort.signal.aborted) return
-      events.lead(true)
-      return stopped
-    }
-    // Asking first whether it is free tells a follower from a leader that merely has not been granted it yet.
-    locks
-      .request(name, { ifAvailable: true }, (lock) => {
-        if (lock) return hold()
-        if (!abort.signal.aborted) events.follow()
-        return undefined
-      })
-      .then(() => {
-        if (!abort.signal.aborted) return locks.request(name, { signal: abort.signal }, hold)
-        return undefined
-      })
-      .catch(() => {
-        // Aborted while waiting: stopped on purpose. Otherwise locks are forbidden here (sandboxed frames).
-        if (!abort.signal.aborted) events.lead(false)
-      })
+  function every(ms: number, run: () => void) {
+    callOff()
+    const at = clock.now()
+    callOff = clock.after(ms, () => {
+      if (clock.now() - at > 2 * ms + RENEW_MS) events?.wake()
+      every(ms, run)
+      run()
+    })
   }
 
-  let undo: (() => void) | undefined
+  function later(ms: number, run: () => void) {
+    const cancel = clock.after(ms, () => {
+      timers.delete(cancel)
+      run()
+    })
+    timers.add(cancel)
+  }
+
+  /** From here on this tab neither applies nor passes on anything as a leader. */
+  function standDown(why: RoleReason) {
+    leading = false
+    reason = why
+    callOff()
+  }
+
+  function adopt(taken: Hold, why: RoleReason) {
+    contest.abort()
+    hold = taken
+    taken.lost.then(() => {
+      if (hold === taken) robbed()
+    })
+    highest = Math.max(highest, taken.epoch)
+    leading = true
+    reason = why
+    leases.show(taken.epoch)
+    every(RENEW_MS, () => void renew(taken))
+    watchHiding()
+    events?.lead(level.exclusive, taken.epoch)
+  }
+
+  async function renew(taken: Hold) {
+    if (!stillLeads()) return
+    // A renewal that fails for want of a database is no proof of anything: the epoch decides.
+    const ours = await taken.renew().catch(() => true)
+    if (hold !== taken || !leading) return
+    if (ours) leases.show(taken.epoch)
+    else robbed()
+  }
+
+  function letGo() {
+    hold?.release()
+    hold = null
+  }
+
+  function robbed() {
+    if (leading) {
+      standDown('was taken away')
+      events?.follow(true)
+    }
+    letGo()
+    void contend()
+  }
+
+  function follow(why: RoleReason) {
+    standDown(why)
+    events?.follow(true)
+    every(LOOK_MS, () => {
+      if (expired()) void challenge()
+    })
+    void challenge()
+  }
+
+  /** Leads if it is free, else follows and waits. Goes down the ladder where a level does not work. */
+  async function contend(pause = 0) {
+    contest.abort()
+    resting = false
+    const mine = new AbortController()
+    contest = mine
+    const { signal } = mine
+    if (pause > 0) await sleep(clock, pause, signal)
+    for (;;) {
+      try {
+        let taken = signal.aborted ? null : await level.tryTake()
+        const why = taken ? 'was free' : 'was freed'
+        if (!taken && !signal.aborted) {
+          follow('another tab leads')
+          taken = await level.waitFor(signal)
+        }
+        if (signal.aborted) taken?.release()
+        else if (taken) adopt(taken, why)
+        return
+      } catch {
+        // Forbidden here (sandboxed frames, blocked site data).
+        if (signal.aborted) return
+        levels.shift()
+        level = levels[0] ?? level
+      }
+    }
+  }
+
+  /** Asks whether the leader is there, and takes over when it is not. */
+  async function challenge() {
+    if (challenging || !channel) return
+    challenging = true
+    const { signal } = contest
+    const epoch = Math.max(highest, leases.seen()?.epoch ?? 0)
+    const pong = await channel.ping(null)
+    challenging = false
+    if (signal.aborted || leading) return
+    if (pong) {
+      isCurrent(pong.epoch)
+      if (pong.protocol !== PROTOCOL) events?.follow(false)
+      return
+    }
+    // A hidden tab leaves it to a visible one, unless nothing but us would ever free it.
+    if (!isVisible() && (level.freesItself || !expired())) return
+    if (isCurrent(epoch)) await take(epoch, 'took over: no answer')
+  }
+
+  async function take(epoch: number, why: RoleReason) {
+    const taken = await level.steal(epoch).catch(() => null)
+    if (!taken) return
+    // Should waiting have been granted meanwhile, the newer hold is the one that counts.
+    if (resting) taken.release()
+    else adopt(taken, why)
+  }
+
+  function watchHiding() {
+    hiddenAt = isVisible() ? Number.POSITIVE_INFINITY : Math.min(hiddenAt, clock.now())
+    if (isVisible() || !leading) return
+    later(HIDDEN_MS, () => {
+      if (hiddenLong()) channel?.post({ kind: 'offer' })
+    })
+  }
+
+  const hiddenLong = () => leading && level.exclusive && clock.now() - hiddenAt >= HIDDEN_MS
+
+  /** The lock stays ours until the other tab takes it, so that no third one gets in between. */
+  function handOver(to: string) {
+    const given = hold
+    standDown('handed over')
+    events?.follow(true)
+    channel?.post({ kind: 'yours', to })
+    later(HAND_OVER_MS, () => {
+      if (given && hold === given && !leading) robbed()
+    })
+  }
+
+  function onVisibility() {
+    watchHiding()
+    if (!isVisible() || leading || resting) return
+    channel?.post({ kind: 'claim' })
+    void challenge()
+  }
+
+  function isCurrent(epoch: number) {
+    if (epoch > highest) {
+      highest = epoch
+      if (leading && level.exclusive) robbed()
+    }
+    return epoch >= highest
+  }
+
+  function stillLeads() {
+    if (leading && level.exclusive) isCurrent(leases.seen()?.epoch ?? 0)
+    return leading
+  }
+
+  function rest() {
+    contest.abort()
+    resting = true
+    const was = leading
+    standDown('put away')
+    leases.hide()
+    letGo()
+    if (was) channel?.post({ kind: 'bye' })
+    for (const cancel of timers) cancel()
+    timers.clear()
+  }
+
+  let undo = () => {}
   return {
-    start(events) {
-      // A page in the back/forward cache runs no code but would keep the lock, and with it the others waiting.
-      const hide = () => {
-        stopContending?.()
-        events.rest()
-      }
-      const show = (event: Event) => {
-        if ((event as PageTransitionEvent).persisted) contend(events)
-      }
-      page?.addEventListener('pagehide', hide)
-      page?.addEventListener('pageshow', show)
-      undo = () => {
-        page?.removeEventListener('pagehide', hide)
-        page?.removeEventListener('pageshow', show)
-      }
-      contend(events)
+    start(given) {
+      events = given
+      undo = onPageLife(page, {
+        visibility: onVisibility,
+        // A page in the back/forward cache or frozen runs no code but would keep the lock, and the others waiting.
+        away() {
+          rest()
+          given.rest()
+        },
+        back: () => void contend(),
+      })
+      void contend()
     },
     stop() {
-      undo?.()
-      stopContending?.()
+      undo()
+      rest()
+      events = undefined
     },
+    epoch: () => (leading && hold ? hold.epoch : highest),
+    stillLeads,
+    isCurrent,
+    superseded() {
+      if (!leading) return
+      standDown('was taken away')
+      events?.follow(true)
+      letGo()
+      void contend(1_000 + options.random() * 1_000)
+    },
+    hear(message, from) {
+      if (resting) return
+      if (message.kind === 'offer' && isVisible() && !leading) channel?.post({ kind: 'claim' })
+      else if (message.kind === 'claim' && hiddenLong()) handOver(from.tabId)
+      else if (message.kind === 'yours') void claimHandedOver(message.to)
+      else if (message.kind === 'bye' && !leading && !level.freesItself) void contend()
+    },
+    inspect: () => ({ level: level.name, reason }),
   }
-}
 
-/** Without locks, or without a channel to tell the others: every tab leads for itself. */
-export function createSoloLeadership(): Leadership {
-  return { start: (events) => events.lead(false), stop() {} }
+  async function claimHandedOver(to: string) {
+    if (to === options.tabId && !leading) {
+      await take(Math.max(highest, leases.seen()?.epoch ?? 0), 'handed over to us')
+    }
+  }
 }

@@ -1,16 +1,37 @@
 import { isOverdue, placeholderIdOf, type Task, type TaskFailure, type TaskStatus } from '@holdfast/shared'
 import type { TrackedTask } from '../store/merge-tasks.ts'
 
+/**
+ * Exactly what is going on, one step finer than `state`:
+ *
+ * - `unsent`: in this browser's outbox, the server does not have it yet; `not-sent`: it was refused or given up.
+ * - `overdue`: past its deadline, the server asks one last time (C7).
+ * - `not-saved`: finished, but its message could not be written; `client.retrySave(taskId)` repairs it.
+ */
+export type PlaceholderDetail =
+  | 'unsent'
+  | 'not-sent'
+  | 'waiting'
+  | 'working'
+  | 'overdue'
+  | 'done'
+  | 'not-saved'
+  | 'failed'
+  | 'cancelled'
+
 /** What an app paints where the message will be. */
 export interface Placeholder {
   /** The same on every device, and for a task and its retries. */
   id: string
+  /** For an unsent one its idempotency key, which `client.resend` and `client.discard` take. */
   taskId: string
+  /** Where it was begun: in this tab, in another tab of this browser, or on another device. */
   origin: TrackedTask['origin']
   stale: boolean
   /** When the task started, so that it takes its place among the messages (F7). */
   startedAt: string
   state: 'waiting' | 'working' | 'failed' | 'cancelled' | 'done'
+  detail: PlaceholderDetail
   progress: number | null
   /** The task's failure, or `DEADLINE_EXCEEDED` for one past its deadline (C7). */
   failure: TaskFailure | null
@@ -42,10 +63,22 @@ export function toPlaceholder(task: TrackedTask, now: number): Placeholder {
     stale: task.stale,
     startedAt: task.startedAt ?? task.createdAt,
     state: overdue ? 'failed' : STATES[task.status],
+    detail: detailOf(task, overdue),
     progress: task.progress,
     failure: overdue ? OVERDUE : task.failure,
     task,
   }
+}
+
+function detailOf(task: TrackedTask, overdue: boolean): PlaceholderDetail {
+  if (task.unsent) return task.failure ? 'not-sent' : 'unsent'
+  if (overdue) return 'overdue'
+  return isUnsaved(task) ? 'not-saved' : STATES[task.status]
+}
+
+/** Whether the server could not write the message of a finished task. */
+export function isUnsaved(task: Task & { saveState?: string }): boolean {
+  return task.saveState === 'failed'
 }
 
 /** One placeholder per id, for the newest of the tasks that share it: a retry takes over from what it repeats (F9). */

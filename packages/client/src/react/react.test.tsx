@@ -176,7 +176,13 @@ describe('useConnection', () => {
     await act(signIn)
     await pushing()
     const { tabId } = client.store.getState()
-    expect(result.current).toEqual({ connection: 'push', role: 'leader', storage: 'durable', tabId })
+    expect(result.current).toEqual({
+      connection: 'push',
+      role: 'leader',
+      storage: 'durable',
+      storageProblem: null,
+      tabId,
+    })
   })
 })
 

@@ -23,7 +23,7 @@ const states = fc
   )
 
 function mergeAll(deliveries: IncomingTask[][]): TaskMap {
-  const origins = createOrigins({ storage: null, key: '' })
+  const origins = createOrigins({ session: null, durable: null, app: '', scope: '' })
   return deliveries.reduce<TaskMap>((held, tasks) => mergeTasks(held, tasks, origins).tasks, {})
 }
 
@@ -46,7 +46,7 @@ describe('mergeTasks', () => {
   })
 
   it('says that a task ended only once, and only of one it knew as unfinished', () => {
-    const origins = createOrigins({ storage: null, key: '' })
+    const origins = createOrigins({ session: null, durable: null, app: '', scope: '' })
     const running = trackedTask({ id: 'a', status: 'running' })
     const done = trackedTask({ id: 'a', status: 'completed', version: 2 })
     expect(mergeTasks({}, [done], origins).ended).toEqual([])

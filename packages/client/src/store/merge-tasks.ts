@@ -6,6 +6,8 @@ export interface TrackedTask extends Task {
   origin: Origin
   /** From the local copy, not yet confirmed by the server. */
   stale: boolean
+  /** Only a wish so far, still in the outbox: its id is the idempotency key, and the server knows nothing of it. */
+  unsent?: boolean
 }
 
 export type TaskMap = Readonly<Record<string, TrackedTask>>

@@ -1,18 +1,19 @@
 import { createStore } from 'zustand/vanilla'
+import type { Health } from '../cache/kept.ts'
 import type { Origins } from '../placeholders/origin.ts'
 import { type IncomingTask, mergeTasks, type TaskMap, type TrackedTask } from './merge-tasks.ts'
 
 /** Everything the client knows, as one immutable value. */
-export interface ClientState {
+export interface ClientState extends Health {
   userId: string | null
   /** signed-out → loading → from-cache (painted, maybe stale) → confirmed (the server said so) */
   restore: 'signed-out' | 'loading' | 'from-cache' | 'confirmed'
   /** How news arrives: pushed, asked for, through the leading tab, or not at all for now. */
   connection: 'push' | 'polling' | 'follower' | 'offline'
   role: 'leader' | 'follower'
-  /** Whether tasks survive a reload without the network. */
-  storage: 'durable' | 'memory'
   tasks: TaskMap
+  /** What waits in the outbox to be sent, by idempotency key. */
+  unsent: TaskMap
   tabId: string
   /** Server clock minus local clock, in milliseconds. */
   clockOffset: number
@@ -34,11 +35,15 @@ export interface TaskNews {
   confirmed?: boolean
   /** Whether `tasks` is all there is: what is stale here and not among them is dropped. */
   complete?: boolean
+  /** The key of the submit that `tasks` answers. */
+  sent?: string
 }
 
 export interface TaskStore extends ReadonlyStore {
-  set(partial: Partial<Omit<ClientState, 'tasks'>>): void
+  set(partial: Partial<Omit<ClientState, 'tasks' | 'unsent'>>): void
+  /** Takes news in. A task that was waited for and its unsent draft change places in one step. */
   apply(news: TaskNews, origins: Pick<Origins, 'of'>): { changed: TrackedTask[]; ended: TrackedTask[] }
+  setUnsent(drafts: readonly TrackedTask[]): void
   /** Back to signed out, nothing of the old user left. */
   reset(): void
 }
@@ -49,13 +54,20 @@ const SIGNED_OUT: ClientState = {
   connection: 'offline',
   role: 'follower',
   storage: 'memory',
+  storageProblem: null,
   tasks: {},
+  unsent: {},
   tabId: '',
   clockOffset: 0,
 }
 
 export function createTaskStore(): TaskStore {
   const { getState, getInitialState, setState, subscribe } = createStore<ClientState>(() => SIGNED_OUT)
+  /** Drafts whose task is here; they stay in the outbox a moment longer. */
+  let arrived = new Set<string>()
+
+  const withoutArrived = (drafts: readonly TrackedTask[]): TaskMap =>
+    Object.fromEntries(drafts.filter(({ id }) => !arrived.has(id)).map((draft) => [draft.id, draft]))
 
   return {
     getState,
@@ -68,7 +80,7 @@ export function createTaskStore(): TaskStore {
       if (keys.some((key) => state[key] !== partial[key])) setState(partial)
     },
 
-    apply({ tasks: incoming, gone = [], confirmed = false, complete = false }, origins) {
+    apply({ tasks: incoming, gone = [], confirmed = false, complete = false, sent }, origins) {
       const before = getState()
       const merged = mergeTasks(before.tasks, incoming, origins)
       let { tasks } = merged
@@ -85,12 +97,34 @@ export function createTaskStore(): TaskStore {
         tasks = Object.fromEntries(Object.entries(tasks).filter(([id]) => !gone.includes(id)))
       }
       const restore = confirmed ? 'confirmed' : before.restore
-      if (tasks !== before.tasks || restore !== before.restore) setState({ tasks, restore })
+      const isHere = (draft: TrackedTask) =>
+        draft.id === sent || merged.changed.some((task) => !before.tasks[task.id] && isTaskOf(draft, task))
+      const here = Object.values(before.unsent).filter(isHere)
+      for (const { id } of here) arrived.add(id)
+      const unsent = here.length > 0 ? withoutArrived(Object.values(before.unsent)) : before.unsent
+      if (tasks !== before.tasks || restore !== before.restore || unsent !== before.unsent) {
+        setState({ tasks, restore, unsent })
+      }
       return { changed: merged.changed, ended: merged.ended }
     },
 
+    setUnsent(drafts) {
+      // Kept only as long as the outbox names them.
+      arrived = new Set(drafts.map(({ id }) => id).filter((id) => arrived.has(id)))
+      const unsent = withoutArrived(drafts)
+      const before = getState().unsent
+      const keys = Object.keys(unsent)
+      const isSame = (key: string) => before[key]?.status === unsent[key]?.status
+      if (keys.length !== Object.keys(before).length || !keys.every(isSame)) setState({ unsent })
+    },
+
     reset() {
+      arrived.clear()
       setState({ ...SIGNED_OUT, tabId: getState().tabId }, true)
     },
   }
+}
+
+function isTaskOf(draft: TrackedTask, task: TrackedTask): boolean {
+  return draft.placeholderId === task.placeholderId && draft.retryOf === task.retryOf
 }

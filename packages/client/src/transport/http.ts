@@ -19,7 +19,7 @@ export interface OpenOptions {
   fresh: boolean
 }
 
-/** Authenticated calls of one session. Rejects with `HoldfastError` only; with `SIGNED_OUT` once the session is over. */
+/** Authenticated calls of one session; a path that is a whole URL is used as it is. Rejects with `HoldfastError` only; with `SIGNED_OUT` once the session is over. */
 export interface Http {
   json<T>(method: 'GET' | 'POST', path: string, options?: RequestOptions): Promise<T>
   open(path: string, options: OpenOptions): Promise<Response>
@@ -38,7 +38,8 @@ export function createHttp({ url, fetch, clock, getToken, session }: HttpOptions
   async function attempt(path: string, init: RequestInit, fresh: boolean, signal: AbortSignal) {
     const token = await unlessAborted(signal, askForToken(fresh))
     const headers = { ...(init.headers as Record<string, string>), Authorization: `Bearer ${token}` }
-    return unlessAborted(signal, fetch(url + path, { ...init, headers, signal, cache: 'no-store' }))
+    const target = /^https?:/.test(path) ? path : url + path
+    return unlessAborted(signal, fetch(target, { ...init, headers, signal, cache: 'no-store' }))
   }
 
   async function askForToken(fresh: boolean) {

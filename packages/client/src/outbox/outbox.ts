@@ -1,0 +1,195 @@
+import type { Task } from '@holdfast/shared'
+import type { Kept } from '../cache/kept.ts'
+import { backoff } from '../connection/backoff.ts'
+import { childAbort } from '../environment/child-abort.ts'
+import { type Clock, sleep } from '../environment/clock.ts'
+import { HoldfastError, mayPass, signedOut } from '../holdfast-error.ts'
+import { type Intent, type Intents, isIntents } from './intent.ts'
+
+const EXPIRES_MS = 24 * 60 * 60 * 1_000
+/** Where the sender cannot be asked whether it lives: longer than any call takes. */
+const CLAIM_MS = 60_000
+
+export interface Outbox {
+  /** Keeps it, then begins to send. Resolves with whether it is on disk, before anything has been sent. */
+  add(
+    intent: Omit<Intent, 'sender' | 'claimedAt' | 'failure'>,
+  ): Promise<{ durable: boolean; task: Promise<Task> }>
+  /** Takes up what other pages have left behind: those that no longer answer. Also shows what there is. */
+  adopt(): Promise<void>
+  /** Shows what there is, without sending. */
+  look(): Promise<void>
+  /** The network may be back: do not wait any longer. */
+  wake(): void
+  /** Tries a failed one again. */
+  resend(key: string): Promise<void>
+  discard(key: string): Promise<void>
+}
+
+export interface OutboxOptions {
+  kept: Kept
+  key: string
+  tabId: string
+  clock: Clock
+  random(): number
+  serverNow(): number
+  session: AbortSignal
+  /** Whether a page is still there; null when it cannot be asked. */
+  isAlive: ((tabId: string) => Promise<boolean>) | null
+  send(intent: Intent): Promise<Task>
+  /** The server has it. Called before it leaves the outbox, so that nothing disappears in between. */
+  onSent(intent: Intent, task: Task): void
+  onFailed(intent: Intent, error: HoldfastError): void
+  onChange(intents: Intents): void
+  /** Other pages should look. */
+  tellOthers(): void
+}
+
+/**
+ * What is to be sent, on disk before it goes over the network: a page, a tab or a browser that dies at any point
+ * leaves the intent and its key behind, and the next one sends it. One page sends each, as its `sender`.
+ */
+export function createOutbox(options: OutboxOptions): Outbox {
+  const { kept, key: record, tabId, clock, session } = options
+  const underWay = new Set<string>()
+  const answers = new Map<string, { resolve(task: Task): void; reject(error: unknown): void }>()
+  let wakeUp = new AbortController()
+
+  /** One transaction; then everyone sees the outcome. */
+  async function change(to: (intents: Intents) => Intents): Promise<boolean> {
+    let now: Intents = {}
+    const durable = await kept.change(record, isIntents, (held) => {
+      now = to(held ?? {})
+      return now
+    })
+    if (session.aborted) return durable
+    options.onChange(now)
+    options.tellOthers()
+    return durable
+  }
+
+  const put = (intent: Intent) => change((intents) => ({ ...intents, [intent.key]: intent }))
+  const remove = (key: string) => change(({ [key]: _, ...rest }) => rest)
+
+  function answerOf(key: string): Promise<Task> {
+    const task = new Promise<Task>((resolve, reject) => answers.set(key, { resolve, reject }))
+    // Whoever does not look at it has the placeholder, which shows the failure as well.
+    task.catch(() => {})
+    session.addEventListener('abort', () => answers.get(key)?.reject(signedOut()))
+    return task
+  }
+
+  async function pause(attempt: number, atLeast: number) {
+    const limit = childAbort(session)
+    const stop = limit.abort
+    const { signal } = wakeUp
+    signal.addEventListener('abort', stop)
+    await sleep(clock, Math.max(atLeast, backoff(attempt, options.random)), limit.signal)
+    signal.removeEventListener('abort', stop)
+    limit.release()
+  }
+
+  async function fail(intent: Intent, error: HoldfastError) {
+    answers.get(intent.key)?.reject(error)
+    answers.delete(intent.key)
+    options.onFailed(intent, error)
+    // A retry that was refused leaves the task it was to repeat in its place.
+    if (intent.retryOf !== null) await remove(intent.key)
+    else {
+      const { code, message } = error
+      await put({ ...intent, failure: { code, message, retryable: code === 'NOT_SENT' } })
+    }
+  }
+
+  async function send(intent: Intent) {
+    const { key } = intent
+    if (underWay.has(key)) return
+    underWay.add(key)
+    try {
+      for (let attempt = 0; !session.aborted; attempt++) {
+        if (options.serverNow() - intent.createdAt >= EXPIRES_MS) {
+          const message =
+            'This could not be sent for a day, so it was given up. Send it again if you still want it.'
+          return await fail(intent, new HoldfastError('NOT_SENT', message))
+        }
+        try {
+          const task = await options.send(intent)
+          if (session.aborted) return
+          options.onSent(intent, task)
+          answers.get(key)?.resolve(task)
+          answers.delete(key)
+          await remove(key)
+          return
+        } catch (error) {
+          if (session.aborted) return
+          if (!mayPass(error)) return await fail(intent, error as HoldfastError)
+          await pause(attempt, error.retryAfterMs)
+        }
+      }
+    } finally {
+      underWay.delete(key)
+    }
+  }
+
+  async function isAbandoned({ sender, claimedAt }: Intent) {
+    if (sender === tabId) return true
+    if (!options.isAlive) return clock.now() - claimedAt > CLAIM_MS
+    return !(await options.isAlive(sender))
+  }
+
+  async function take(intent: Intent): Promise<Intent | undefined> {
+    let mine: Intent | undefined
+    await change((intents) => {
+      const held = intents[intent.key]
+      mine = held?.sender === intent.sender ? { ...held, sender: tabId, claimedAt: clock.now() } : undefined
+      return mine ? { ...intents, [intent.key]: mine } : intents
+    })
+    return mine
+  }
+
+  async function look(): Promise<Intents> {
+    const intents = (await kept.read(record, isIntents)) ?? {}
+    if (!session.aborted) options.onChange(intents)
+    return intents
+  }
+
+  return {
+    async add(given) {
+      const intent: Intent = { ...given, sender: tabId, claimedAt: clock.now(), failure: null }
+      const task = answerOf(intent.key)
+      const durable = await put(intent)
+      if (session.aborted) throw signedOut()
+      void send(intent)
+      return { durable, task }
+    },
+    async adopt() {
+      const waiting = Object.values(await look()).filter(({ key, failure }) => !failure && !underWay.has(key))
+      await Promise.all(
+        waiting.map(async (intent) => {
+          if (session.aborted || !(await isAbandoned(intent)) || session.aborted) return
+          const mine = await take(intent)
+          if (mine && !session.aborted) await send(mine)
+        }),
+      )
+    },
+    look: async () => void (await look()),
+    wake() {
+      wakeUp.abort()
+      wakeUp = new AbortController()
+    },
+    async resend(key) {
+      const intent = (await look())[key]
+      if (!intent) return
+      const again = {
+        ...intent,
+        failure: null,
+        createdAt: options.serverNow(),
+        sender: tabId,
+        claimedAt: clock.now(),
+      }
+      await put(again)
+      void send(again)
+    },
+    discard: async (key) => void (await remove(key)),
+  }
+}

@@ -54,7 +54,7 @@ describe('restoring', () => {
     server.comeUp()
     server.change(task.id, { progress: 70 })
     page.dispatchEvent(new Event('online'))
-    await pushing(client)
+    await elapse(browser.clock, () => state(client).connection === 'push', 100)
     expect(state(client)).toMatchObject({ restore: 'confirmed', storage: 'durable' })
     expect(state(client).tasks[task.id]).toMatchObject({ progress: 70, stale: false })
   })

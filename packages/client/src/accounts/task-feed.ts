@@ -44,11 +44,11 @@ export function createTaskFeed(options: TaskFeedOptions) {
   }
 
   /** Late news of an ended session is dropped here. */
-  function takeIn(news: TaskNews, via: 'server' | 'other-tab'): TrackedTask[] {
+  function takeIn(news: TaskNews, via: 'server' | 'other-tab', at?: string): TrackedTask[] {
     if (session.aborted) return []
     const wasConfirmed = store.getState().restore === 'confirmed'
     const { changed, ended } = store.apply(news, origins)
-    options.onTaken(changed, news.confirmed ? new Date(serverNow()).toISOString() : null)
+    options.onTaken(changed, news.confirmed ? (at ?? new Date(serverNow()).toISOString()) : null)
     if (news.confirmed && !wasConfirmed) {
       emit('restored', { tasks: unfinished().filter((task) => !isOverdue(task, serverNow())) })
     }
@@ -83,7 +83,8 @@ export function createTaskFeed(options: TaskFeedOptions) {
   function takeInAnswer(answer: SyncAnswer, everything: boolean) {
     if (session.aborted) return
     setClock(Date.parse(answer.now) - clock.now())
-    const changed = takeIn({ tasks: answer.tasks, gone: answer.gone, confirmed: everything }, 'server')
+    const news = { tasks: answer.tasks, gone: answer.gone, confirmed: everything }
+    const changed = takeIn(news, 'server', answer.now)
     cursor = answer.cursor
     if (everything) tellAll()
     else if (changed.length + answer.gone.length > 0) tell(changed, false, answer.gone)

@@ -66,7 +66,7 @@ export function createInbox(options: InboxOptions): Inbox {
     let other: string | undefined
     const { after, durable } = await change((record) => {
       const { since, done, failed, claims } = record
-      if (done[task.id] || (!failed[task.id] && (task.finishedAt ?? '') <= since)) return undefined
+      if (done[task.id] || (!failed[task.id] && isBefore(task.finishedAt, since))) return undefined
       const held = claims[task.id]
       if (held && held.tabId !== tabId && held.tabId !== dead) {
         const isOld = !options.isAlive && clock.now() - held.at > CLAIM_MS
@@ -152,4 +152,9 @@ function isRecord(value: unknown): value is InboxRecord {
     typeof record?.since === 'string' &&
     [record.done, record.failed, record.claims].every((part) => typeof part === 'object' && part !== null)
   )
+}
+
+/** In the same millisecond counts as after it: rather twice than never. */
+function isBefore(finishedAt: string | null, since: string): boolean {
+  return finishedAt === null || Date.parse(finishedAt) < Date.parse(since)
 }

@@ -54,6 +54,13 @@ export function createOutbox(options: OutboxOptions): Outbox {
   const underWay = new Set<string>()
   const answers = new Map<string, { resolve(task: Task): void; reject(error: unknown): void }>()
   let wakeUp = new AbortController()
+  let known: Intents = {}
+
+  function show(intents: Intents) {
+    if (session.aborted) return
+    known = intents
+    options.onChange(intents)
+  }
 
   /** One transaction; then everyone sees the outcome. */
   async function change(to: (intents: Intents) => Intents): Promise<boolean> {
@@ -62,9 +69,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
       now = to(held ?? {})
       return now
     })
-    if (session.aborted) return durable
-    options.onChange(now)
-    options.tellOthers()
+    show(now)
+    if (!session.aborted) options.tellOthers()
     return durable
   }
 
@@ -149,7 +155,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
   async function look(): Promise<Intents> {
     const intents = (await kept.read(record, isIntents)) ?? {}
-    if (!session.aborted) options.onChange(intents)
+    show(intents)
     return intents
   }
 
@@ -157,6 +163,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
     async add(given) {
       const intent: Intent = { ...given, sender: tabId, claimedAt: clock.now(), failure: null }
       const task = answerOf(intent.key)
+      // Before it is written: the eye is faster than the disk.
+      show({ ...known, [intent.key]: intent })
       const durable = await put(intent)
       if (session.aborted) throw signedOut()
       void send(intent)

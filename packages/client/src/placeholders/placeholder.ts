@@ -85,7 +85,9 @@ export function isUnsaved(task: Task & { saveState?: string }): boolean {
 export function toPlaceholders(tasks: readonly TrackedTask[], now: number): Placeholder[] {
   const known = new Map<string, Task>(tasks.map((task) => [task.id, task]))
   const shown = new Map<string, Placeholder>()
-  for (const task of [...tasks].sort(oldestFirst)) {
+  // What is not sent yet comes last, whatever the clocks say.
+  const isUnsent = (task: TrackedTask) => Number(task.unsent ?? false)
+  for (const task of [...tasks].sort((a, b) => isUnsent(a) - isUnsent(b) || oldestFirst(a, b))) {
     const id = sharedId(task, known)
     // Deleted first, so that the newer task also takes its own place in the order.
     shown.delete(id)

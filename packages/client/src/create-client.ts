@@ -101,22 +101,14 @@ export interface HoldfastClient {
 export function createClient(options: ClientOptions = {}): HoldfastClient {
   const store = createTaskStore()
   store.set({ tabId: randomId() })
-  const listeners: { [E in keyof ClientEvents]?: Set<(payload: ClientEvents[E]) => void> } = {}
+  const listeners = new Set<{ event: keyof ClientEvents; listener: (payload: never) => void }>()
   const handlers = new Map<SettleHandler, () => void>()
   let session: Session | undefined
 
-  function listenersOf<E extends keyof ClientEvents>(event: E): Set<(payload: ClientEvents[E]) => void> {
-    const known = listeners[event]
-    if (known) return known
-    const fresh = new Set<(payload: ClientEvents[E]) => void>()
-    Object.assign(listeners, { [event]: fresh })
-    return fresh
-  }
-
   function emit<E extends keyof ClientEvents>(event: E, payload: ClientEvents[E]) {
-    for (const listener of listenersOf(event)) {
+    for (const { event: name, listener } of listeners) {
       // A listener's error is the app's to see, but must not stop the stream that called it.
-      queueMicrotask(() => listener(payload))
+      if (name === event) queueMicrotask(() => listener(payload as never))
     }
   }
 
@@ -207,8 +199,9 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
     list: async (query = {}) => current().transport.list(query),
     conversations: createConversations(() => current().http),
     on(event, listener) {
-      listenersOf(event).add(listener)
-      return () => listenersOf(event).delete(listener)
+      const entry = { event, listener }
+      listeners.add(entry)
+      return () => listeners.delete(entry)
     },
     onSettled(handler) {
       handlers.set(handler, session?.inbox.handle(handler) ?? (() => {}))

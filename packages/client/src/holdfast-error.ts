@@ -17,18 +17,16 @@ export class HoldfastError extends Error {
    */
   readonly code: ProblemCode | 'NETWORK' | 'SIGNED_OUT' | 'NOT_SENT' | 'UNSUPPORTED'
   /** The HTTP status, or null when there was no answer. */
-  readonly status: number | null
+  declare readonly status: number | null
   /** Quote it when asking the operator: the server's log lines carry the same id. */
-  readonly traceId: string | null
+  declare readonly traceId: string | null
   /** @internal */
-  readonly retryAfterMs: number
+  declare readonly retryAfterMs: number
 
-  constructor(code: HoldfastError['code'], message: string, details: Details = {}) {
-    super(message, { cause: details.cause })
+  constructor(code: HoldfastError['code'], message: string, { cause, ...details }: Details = {}) {
+    super(message, { cause })
     this.code = code
-    this.status = details.status ?? null
-    this.traceId = details.traceId ?? null
-    this.retryAfterMs = details.retryAfterMs ?? 0
+    Object.assign(this, { status: null, traceId: null, retryAfterMs: 0 }, details)
   }
 }
 

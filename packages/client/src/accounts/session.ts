@@ -1,16 +1,16 @@
 import type { Task } from '@holdfast/shared'
 import { openIdbStore } from '../cache/idb-store.ts'
-import { createKept } from '../cache/kept.ts'
+import { createKeep } from '../cache/kept.ts'
 import { createLocalCopy } from '../cache/local-copy.ts'
 import { type Connection, connect } from '../connection/connection.ts'
 import { pollInterval } from '../connection/poll-interval.ts'
-import { browserId } from '../environment/browser-id.ts'
 import type { Environment } from '../environment/environment.ts'
-import { onWakeUp } from '../environment/wake-up.ts'
+import { createItems, nameIn } from '../environment/items.ts'
+import { listen } from '../environment/listen.ts'
 import { signedOut } from '../holdfast-error.ts'
-import { createInbox, type Inbox } from '../inbox/inbox.ts'
+import { createInbox, type Inbox, isInboxRecord } from '../inbox/inbox.ts'
 import { createLadder } from '../leadership/ladder.ts'
-import { toDraft } from '../outbox/intent.ts'
+import { isIntents, toDraft } from '../outbox/intent.ts'
 import { createOutbox, type Outbox } from '../outbox/outbox.ts'
 import { createOrigins } from '../placeholders/origin.ts'
 import type { TaskStore } from '../store/task-store.ts'
@@ -21,6 +21,9 @@ import type { CreateTransport, SubmitBody, Transport } from '../transport/transp
 import type { Emit } from './client-events.ts'
 import { scopeOf } from './scope.ts'
 import { createTaskFeed } from './task-feed.ts'
+
+/** Where tabs cannot be asked whether they live: longer than any call takes. */
+const CLAIM_MS = 60_000
 
 /** Signs a user in for one call at a time. */
 export interface User {
@@ -75,7 +78,8 @@ export type SessionInsight = ReturnType<ReturnType<typeof createLadder>['inspect
 
 export function startSession(options: SessionOptions): Session {
   const { user, environment, store, emit } = options
-  const { clock, random, localStorage } = environment
+  const { clock, random } = environment
+  const items = createItems(environment.localStorage)
   const scope = scopeOf(options.app, options.deployment, user.id)
   const { tabId } = store.getState()
   const life = new AbortController()
@@ -93,23 +97,26 @@ export function startSession(options: SessionOptions): Session {
     getToken: (how) => getToken(how),
     session: signal,
   })
-  const transport = options.transport({ http, clock, browserId: () => browserId(localStorage, scope.app) })
+  const transport = options.transport({ http, clock, browserId: () => nameIn(items, `${scope.app}:browser`) })
 
   store.set({ userId: user.id, restore: 'loading', role: 'follower', connection: 'offline' })
   const disk = environment.indexedDB && openIdbStore(environment.indexedDB, scope.app, clock)
-  const kept = createKept(disk, (health) => {
+  const keep = createKeep(disk, (health) => {
     if (!signal.aborted) store.set(health)
   })
-  const copy = createLocalCopy(kept, `${scope.user}:tasks`, clock)
+  const copy = createLocalCopy(keep, `${scope.user}:tasks`, clock)
   const origins = createOrigins({
-    session: environment.sessionStorage,
-    durable: localStorage,
+    session: createItems(environment.sessionStorage),
+    durable: items,
     app: scope.app,
     scope: scope.user,
   })
-  const ladder = createLadder({ environment, disk, name: scope.user, tabId, onMessage })
+  const ladder = createLadder({ environment, items, disk, name: scope.user, tabId, onMessage })
   const { leadership, channel } = ladder
-  const isAlive = channel && (async (id: string) => (await channel.ping(id)) !== null)
+  const unsent = keep(`${scope.user}:outbox`, isIntents)
+  const settled = keep(`${scope.user}:inbox`, isInboxRecord)
+  const isAlive = async (id: string, since: number) =>
+    channel ? (await channel.ping(id)) !== null : clock.now() - since < CLAIM_MS
 
   const feed = createTaskFeed({
     store,
@@ -132,8 +139,7 @@ export function startSession(options: SessionOptions): Session {
     },
   })
   const outbox = createOutbox({
-    kept,
-    key: `${scope.user}:outbox`,
+    record: unsent,
     tabId,
     clock,
     random,
@@ -142,9 +148,9 @@ export function startSession(options: SessionOptions): Session {
     isAlive,
     send: ({ key, body, retryOf }) =>
       retryOf === null ? transport.submit(body, key) : transport.retry(retryOf, key),
-    onSent({ key, madeBy }, task) {
+    onSent({ madeBy }, task) {
       origins.claim(task.id, madeBy)
-      feed.learn(task, key)
+      feed.learn(task)
       // A crash right after the submit must not lose the card.
       void copy.flush()
     },
@@ -154,8 +160,7 @@ export function startSession(options: SessionOptions): Session {
     tellOthers: () => channel?.post({ kind: 'outbox' }),
   })
   const inbox = createInbox({
-    kept,
-    key: `${scope.user}:inbox`,
+    record: settled,
     tabId,
     clock,
     session: signal,
@@ -250,7 +255,15 @@ export function startSession(options: SessionOptions): Session {
     outbox.wake()
     if (leadership.stillLeads()) void outbox.adopt()
   }
-  const stopWaking = onWakeUp(environment, wake)
+  const visible = () => {
+    if (environment.isVisible()) wake('visible')
+  }
+  // Moments at which waiting any longer makes no sense: the network is back, or someone looks at the page.
+  const stopWaking = listen(environment.page, {
+    online: () => wake('online'),
+    visibilitychange: visible,
+    pageshow: visible,
+  })
 
   async function paint() {
     const [tasks] = await Promise.all([copy.read(), outbox.look()])
@@ -305,8 +318,8 @@ export function startSession(options: SessionOptions): Session {
       await copy.purge()
       if (!forget) return
       origins.forget()
-      await kept.drop(`${scope.user}:outbox`)
-      await kept.drop(`${scope.user}:inbox`)
+      await unsent.drop()
+      await settled.drop()
     },
   }
 }

@@ -1,4 +1,4 @@
-import { isOverdue, isTerminal, nameChange, type SyncAnswer, type Task } from '@holdfast/shared'
+import { isOverdue, isTerminal, type SyncAnswer, type Task, type TerminalStatus } from '@holdfast/shared'
 import type { Clock } from '../environment/clock.ts'
 import type { Origins } from '../placeholders/origin.ts'
 import { isUnsaved, oldestFirst } from '../placeholders/placeholder.ts'
@@ -52,7 +52,7 @@ export function createTaskFeed(options: TaskFeedOptions) {
     if (news.confirmed && !wasConfirmed) {
       emit('restored', { tasks: unfinished().filter((task) => !isOverdue(task, serverNow())) })
     }
-    for (const task of ended) emit('settled', { task, change: nameChange(undefined, task), via })
+    for (const task of ended) emit('settled', { task, change: task.status as TerminalStatus, via })
     for (const task of changed) {
       if (!isUnsaved(task)) toldUnsaved.delete(task.id)
       else if (!toldUnsaved.has(task.id)) {
@@ -98,7 +98,6 @@ export function createTaskFeed(options: TaskFeedOptions) {
     takeIn,
     tellAll,
     isSynced,
-    unfinished,
     serverNow,
     cursor: () => cursor,
     /** The page may have missed what the others said: only everything closes the gap. */
@@ -125,8 +124,8 @@ export function createTaskFeed(options: TaskFeedOptions) {
       cursor = eventId ?? cursor
     },
     /** What a call of this tab was answered with. */
-    learn(task: Task, sent?: string) {
-      const [tracked] = takeIn({ tasks: [task], sent }, 'server')
+    learn(task: Task) {
+      const [tracked] = takeIn({ tasks: [task] }, 'server')
       if (tracked && !session.aborted) options.post({ kind: 'task', task: tracked })
     },
     /** What the leader says. */

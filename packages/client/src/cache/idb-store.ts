@@ -41,9 +41,7 @@ export function openIdbStore(factory: IDBFactory, database: string, clock: Clock
   function openInTime(): Promise<IDBDatabase> {
     const opened = open()
     return new Promise((resolve, reject) => {
-      const callOff = clock.after(OPEN_WITHIN_MS, () =>
-        reject(new DOMException('The database did not open in time.', 'TimeoutError')),
-      )
+      const callOff = clock.after(OPEN_WITHIN_MS, () => reject(new DOMException('', 'TimeoutError')))
       opened.then(resolve, reject).finally(callOff)
     })
   }
@@ -53,7 +51,7 @@ export function openIdbStore(factory: IDBFactory, database: string, clock: Clock
     try {
       return await attempt()
     } catch (error) {
-      if (!(error instanceof DOMException) || error.name !== 'InvalidStateError') throw error
+      if ((error as DOMException).name !== 'InvalidStateError') throw error
       opening = undefined
       return attempt()
     }

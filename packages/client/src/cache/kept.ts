@@ -8,71 +8,73 @@ export interface Health {
   storageProblem: StorageProblem | null
 }
 
-/** Records that outlive the page, and when that cannot be had, only the page's own. No failure reaches the app. */
-export interface Kept {
-  /** Undefined when there is none; one that `isValid` refuses counts as none, and is told as `corrupt`. */
-  read<T>(key: string, isValid: (value: unknown) => value is T): Promise<T | undefined>
+/** One record that outlives the page, or where that cannot be had only lasts as long. No failure reaches the app. */
+export interface KeptRecord<T> {
+  /** Undefined when there is none; one that is not valid counts as none, and is told as `corrupt`. */
+  read(): Promise<T | undefined>
   /** Read and written in one transaction. True when it is on disk, false when only in memory. */
-  change<T>(
-    key: string,
-    isValid: (value: unknown) => value is T,
-    to: (held: T | undefined) => T | undefined,
-  ): Promise<boolean>
-  drop(key: string): Promise<void>
+  change(to: (held: T | undefined) => T | undefined): Promise<boolean>
+  drop(): Promise<void>
 }
 
-export function createKept(store: UseStore | null, onHealth: (health: Health) => void): Kept {
-  const memory = new Map<string, unknown>()
+export type Keep = <T>(key: string, isValid: (value: unknown) => value is T) => KeptRecord<T>
+
+export function createKeep(store: UseStore | null, onHealth: (health: Health) => void): Keep {
+  const tell = (storageProblem: StorageProblem | null) =>
+    onHealth({ storage: storageProblem ? 'memory' : 'durable', storageProblem })
 
   async function attempt<T>(use: (store: UseStore) => Promise<T>, otherwise: () => T): Promise<T> {
     try {
-      if (!store) throw new DOMException('', 'NotFoundError')
-      const value = await use(store)
-      onHealth({ storage: 'durable', storageProblem: null })
-      return value
+      if (store) {
+        const value = await use(store)
+        tell(null)
+        return value
+      }
+      tell('missing')
     } catch (error) {
-      onHealth({ storage: 'memory', storageProblem: store ? problemOf(error) : 'missing' })
-      return otherwise()
+      tell(PROBLEMS[(error as DOMException).name] ?? 'broken')
     }
+    return otherwise()
   }
 
-  return {
-    async read(key, isValid) {
-      const value = await attempt<unknown>(
-        (kept) => get(key, kept),
-        () => memory.get(key),
-      )
-      if (value === undefined || isValid(value)) return value
-      onHealth({ storage: 'memory', storageProblem: 'corrupt' })
-      return undefined
-    },
-    change(key, isValid, to) {
-      const next = (held: unknown) => to(isValid(held) ? held : undefined)
-      return attempt(
-        async (kept) => {
-          await update(key, next, kept)
-          return true
-        },
-        () => {
-          memory.set(key, next(memory.get(key)))
-          return false
-        },
-      )
-    },
-    drop: (key) =>
-      attempt(
-        (kept) => del(key, kept),
-        () => void memory.delete(key),
-      ),
+  return (key, isValid) => {
+    let memory: unknown
+    return {
+      async read() {
+        const value = await attempt<unknown>(
+          (disk) => get(key, disk),
+          () => memory,
+        )
+        if (value === undefined || isValid(value)) return value
+        tell('corrupt')
+        return undefined
+      },
+      change(to) {
+        const next = (held: unknown) => to(isValid(held) ? held : undefined)
+        return attempt(
+          async (disk) => {
+            await update(key, next, disk)
+            return true
+          },
+          () => {
+            memory = next(memory)
+            return false
+          },
+        )
+      },
+      drop() {
+        memory = undefined
+        return attempt(
+          (disk) => del(key, disk),
+          () => {},
+        )
+      },
+    }
   }
 }
 
-const PROBLEMS: Record<string, StorageProblem> = {
+const PROBLEMS: Record<string, StorageProblem | undefined> = {
   QuotaExceededError: 'full',
   SecurityError: 'blocked',
   InvalidStateError: 'blocked',
-}
-
-function problemOf(error: unknown): StorageProblem {
-  return PROBLEMS[error instanceof DOMException ? error.name : ''] ?? 'broken'
 }

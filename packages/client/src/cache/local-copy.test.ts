@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { createManualClock } from '../../test/manual-clock.ts'
 import { trackedTask } from '../../test/tracked-task.ts'
 import { openIdbStore } from './idb-store.ts'
-import { createKept, type Health } from './kept.ts'
+import { createKeep, type Health } from './kept.ts'
 import { createLocalCopy } from './local-copy.ts'
 
 function setUp({
@@ -19,7 +19,7 @@ function setUp({
   const disk = indexedDB && openIdbStore(indexedDB, 'holdfast:app', clock)
   const onHealth = ({ storage, storageProblem }: Health) =>
     health.push(storageProblem ? `${storage}: ${storageProblem}` : storage)
-  const copy = createLocalCopy(createKept(disk, onHealth), userId, clock)
+  const copy = createLocalCopy(createKeep(disk, onHealth), userId, clock)
   return { clock, copy, health, indexedDB: indexedDB ?? new IDBFactory(), disk }
 }
 

@@ -1,7 +1,7 @@
 import { isTerminal } from '@holdfast/shared'
 import type { Clock } from '../environment/clock.ts'
 import type { TaskMap, TrackedTask } from '../store/merge-tasks.ts'
-import type { Kept } from './kept.ts'
+import type { Keep } from './kept.ts'
 
 /** Raise it when the stored shape changes: an older copy is discarded, the server has the truth. */
 const SCHEMA = 2
@@ -27,7 +27,8 @@ interface StoredCopy {
   tasks: TrackedTask[]
 }
 
-export function createLocalCopy(kept: Kept, key: string, clock: Clock): LocalCopy {
+export function createLocalCopy(keep: Keep, key: string, clock: Clock): LocalCopy {
+  const record = keep(key, isStoredCopy)
   let waiting: TaskMap | undefined
   let callOff: (() => void) | undefined
 
@@ -41,11 +42,11 @@ export function createLocalCopy(kept: Kept, key: string, clock: Clock): LocalCop
     if (!waiting) return
     const copy: StoredCopy = { schema: SCHEMA, tasks: worthKeeping(waiting, clock.now()) }
     drop()
-    await kept.change(key, isStoredCopy, () => copy)
+    await record.change(() => copy)
   }
 
   return {
-    read: async () => (await kept.read(key, isStoredCopy))?.tasks ?? null,
+    read: async () => (await record.read())?.tasks ?? null,
     save(tasks) {
       waiting = tasks
       callOff ??= clock.after(WRITE_AFTER_MS, () => void flush())
@@ -53,7 +54,7 @@ export function createLocalCopy(kept: Kept, key: string, clock: Clock): LocalCop
     flush,
     async purge() {
       drop()
-      await kept.drop(key)
+      await record.drop()
     },
   }
 }

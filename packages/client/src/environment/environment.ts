@@ -25,33 +25,32 @@ export interface Environment {
   isVisible(): boolean
 }
 
-/** With site data blocked, merely reading `window.localStorage` or `indexedDB` throws. */
-function orNull<T>(read: () => T | undefined): T | null {
+/** Null when it is missing. With site data blocked, merely reading `localStorage` or `indexedDB` throws: the same. */
+function read<K extends keyof typeof globalThis>(name: K): (typeof globalThis)[K] | null {
   try {
-    return read() ?? null
+    return globalThis[name] ?? null
   } catch {
-    // Blocked counts as missing: the client works without it.
     return null
   }
 }
 
 /** Called at sign-in, never on import: servers import this package too. */
 export function browserEnvironment(): Environment {
-  const Channel = orNull(() => globalThis.BroadcastChannel)
-  const localStorage = orNull(() => globalThis.localStorage)
-  const page = orNull(() => globalThis.window)
+  const Channel = read('BroadcastChannel')
+  const localStorage = read('localStorage')
+  const page: EventTarget | null = read('window')
   return {
     clock: systemClock,
     fetch: (input, init) => globalThis.fetch(input, init),
     random: Math.random,
-    locks: orNull(() => globalThis.navigator?.locks),
+    locks: read('navigator')?.locks ?? null,
     openChannel: Channel
       ? (name) => new Channel(name)
       : localStorage && page && ((name) => openStoragePort(localStorage, page, name)),
-    indexedDB: orNull(() => globalThis.indexedDB),
-    sessionStorage: orNull(() => globalThis.sessionStorage),
+    indexedDB: read('indexedDB'),
+    sessionStorage: read('sessionStorage'),
     localStorage,
     page,
-    isVisible: () => globalThis.document?.visibilityState !== 'hidden',
+    isVisible: () => read('document')?.visibilityState !== 'hidden',
   }
 }

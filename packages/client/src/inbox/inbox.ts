@@ -1,23 +1,28 @@
 import { isTerminal } from '@holdfast/shared'
-import type { Kept } from '../cache/kept.ts'
+import type { KeptRecord } from '../cache/kept.ts'
 import type { Clock } from '../environment/clock.ts'
 import type { TrackedTask } from '../store/merge-tasks.ts'
 
-/** Where the page that works on it cannot be asked whether it lives. */
-const CLAIM_MS = 60_000
 /** Far more than the server's first answer brings up again. */
 const REMEMBERED = 500
 
 /** What the app does with a task that has ended; when it throws, it is tried again. */
 export type SettleHandler = (task: TrackedTask) => unknown
 
+interface Entry {
+  /** Who works on it, since when. An empty name: nobody. */
+  tabId: string
+  at: number
+  isDone: boolean
+  attempts: number
+  /** What could not be saved, kept until it can. */
+  task: TrackedTask | null
+}
+
 interface InboxRecord {
   /** When this browser first synced for this user: what ended before is old news. */
   since: string
-  done: Record<string, number>
-  /** What could not be saved, kept until it can. */
-  failed: Record<string, { task: TrackedTask; attempts: number }>
-  claims: Record<string, { tabId: string; at: number }>
+  entries: Record<string, Entry>
 }
 
 export interface Inbox {
@@ -32,13 +37,12 @@ export interface Inbox {
 }
 
 export interface InboxOptions {
-  kept: Kept
-  key: string
+  record: KeptRecord<InboxRecord>
   tabId: string
   clock: Clock
   session: AbortSignal
-  /** Null when tabs cannot be asked. */
-  isAlive: ((tabId: string) => Promise<boolean>) | null
+  /** Whether a page that has claimed something is still there. */
+  isAlive(tabId: string, since: number): Promise<boolean>
   /** Decides who acts where nothing can be kept. */
   isLeader(): boolean
   known(): readonly TrackedTask[]
@@ -47,78 +51,69 @@ export interface InboxOptions {
 
 /** At least once per browser, one tab at a time, by task id. */
 export function createInbox(options: InboxOptions): Inbox {
-  const { kept, key, tabId, clock, session } = options
+  const { record, tabId, clock, session } = options
   const handlers = new Set<SettleHandler>()
   const underWay = new Set<string>()
   let confirmed = false
 
-  async function change(to: (record: InboxRecord) => InboxRecord | undefined) {
-    let after: InboxRecord | undefined
-    const durable = await kept.change(key, isRecord, (held) => {
-      after = held && to(held)
-      return after ?? held
+  /** One transaction over one entry; undefined leaves it as it is. */
+  const change = (id: string, to: (entry: Entry | undefined, since: string) => Entry | undefined) =>
+    record.change((held) => {
+      const after = held && to(held.entries[id], held.since)
+      if (!after) return held
+      const { [id]: _, ...entries } = held.entries
+      const all = Object.entries({ ...entries, [id]: after })
+      // Only what is done may be forgotten.
+      const kept = all.filter(([, { isDone }], index) => !isDone || all.length - index <= REMEMBERED)
+      return { ...held, entries: Object.fromEntries(kept) }
     })
-    return { after, durable }
-  }
 
-  /** True when it is ours to do now. */
-  async function claim(task: TrackedTask, dead?: string): Promise<boolean> {
-    let other: string | undefined
-    const { after, durable } = await change((record) => {
-      const { since, done, failed, claims } = record
-      if (done[task.id] || (!failed[task.id] && isBefore(task.finishedAt, since))) return undefined
-      const held = claims[task.id]
-      if (held && held.tabId !== tabId && held.tabId !== dead) {
-        const isOld = !options.isAlive && clock.now() - held.at > CLAIM_MS
-        if (!isOld) {
-          other = held.tabId
-          return undefined
-        }
+  /** How often it was tried, when it is ours to do now, else null. */
+  async function claim(task: TrackedTask, dead?: string): Promise<number | null> {
+    let attempts: number | null = null
+    let other: Entry | undefined
+    const durable = await change(task.id, (entry, since) => {
+      if (entry ? entry.isDone : isBefore(task.finishedAt, since)) return undefined
+      if (entry?.tabId && entry.tabId !== tabId && entry.tabId !== dead) {
+        other = entry
+        return undefined
       }
-      return { ...record, claims: { ...claims, [task.id]: { tabId, at: clock.now() } } }
+      attempts = entry?.attempts ?? 0
+      return { tabId, at: clock.now(), isDone: false, attempts, task: entry?.task ?? null }
     })
-    if (other !== undefined && options.isAlive && !(await options.isAlive(other))) return claim(task, other)
-    return after !== undefined && (durable || options.isLeader())
+    if (other && !(await options.isAlive(other.tabId, other.at))) return claim(task, other.tabId)
+    return durable || options.isLeader() ? attempts : null
   }
 
   async function work(task: TrackedTask) {
     if (!confirmed || handlers.size === 0 || underWay.has(task.id) || session.aborted) return
     underWay.add(task.id)
     try {
-      if (!(await claim(task)) || session.aborted) return
-      const problem = await run(task)
-      let attempts = 0
-      await change(
-        ({ claims: { [task.id]: _, ...claims }, failed: { [task.id]: before, ...failed }, ...record }) => {
-          attempts = (before?.attempts ?? 0) + 1
-          if (problem) return { ...record, claims, failed: { ...failed, [task.id]: { task, attempts } } }
-          const done = Object.entries({ ...record.done, [task.id]: clock.now() }).slice(-REMEMBERED)
-          return { ...record, claims, failed, done: Object.fromEntries(done) }
-        },
-      )
+      const before = await claim(task)
+      if (before === null || session.aborted) return
+      const attempts = before + 1
+      let problem: { error: unknown } | undefined
+      try {
+        for (const handler of handlers) await handler(task)
+      } catch (error) {
+        problem = { error }
+      }
+      const entry = { tabId: '', at: clock.now(), isDone: !problem, attempts, task: problem ? task : null }
+      await change(task.id, () => entry)
       if (problem && !session.aborted) options.onFailed(task, problem.error, attempts)
     } finally {
       underWay.delete(task.id)
     }
   }
 
-  async function run(task: TrackedTask): Promise<{ error: unknown } | null> {
-    try {
-      for (const handler of handlers) await handler(task)
-      return null
-    } catch (error) {
-      return { error }
-    }
-  }
-
-  const offer = (tasks: readonly TrackedTask[]) => {
-    for (const task of tasks) if (isTerminal(task.status)) void work(task)
+  const offer = (tasks: readonly (TrackedTask | null)[]) => {
+    for (const task of tasks) if (task && isTerminal(task.status)) void work(task)
   }
 
   async function catchUp() {
     if (!confirmed || handlers.size === 0) return
-    const record = await kept.read(key, isRecord)
-    offer([...Object.values(record?.failed ?? {}).map(({ task }) => task), ...options.known()])
+    const held = await record.read()
+    offer([...Object.values(held?.entries ?? {}).map(({ task }) => task), ...options.known()])
   }
 
   return {
@@ -127,31 +122,24 @@ export function createInbox(options: InboxOptions): Inbox {
       void catchUp()
       return () => handlers.delete(handler)
     },
-    async confirm(at) {
+    async confirm(since) {
       if (confirmed) return
-      await kept.change(key, isRecord, (held) => held ?? { since: at, done: {}, failed: {}, claims: {} })
+      await record.change((held) => held ?? { since, entries: {} })
       confirmed = true
       await catchUp()
     },
     offer,
     async redo(task) {
-      await change(({ done: { [task.id]: _, ...done }, ...record }) => ({
-        ...record,
-        done,
-        // Also what ended before our time: the app asks for this one by name.
-        failed: { ...record.failed, [task.id]: { task, attempts: record.failed[task.id]?.attempts ?? 0 } },
-      }))
+      // Also what ended before our time: the app asks for this one by name.
+      await change(task.id, (entry) => ({ tabId: '', at: 0, attempts: 0, ...entry, isDone: false, task }))
       await work(task)
     },
   }
 }
 
-function isRecord(value: unknown): value is InboxRecord {
+export function isInboxRecord(value: unknown): value is InboxRecord {
   const record = value as Partial<InboxRecord> | null
-  return (
-    typeof record?.since === 'string' &&
-    [record.done, record.failed, record.claims].every((part) => typeof part === 'object' && part !== null)
-  )
+  return typeof record?.since === 'string' && typeof record.entries === 'object' && record.entries !== null
 }
 
 /** In the same millisecond counts as after it: rather twice than never. */

@@ -1,16 +1,12 @@
-import { type Clock, sleep } from '../environment/clock.ts'
 import type { Leases } from './lease.ts'
 import type { Hold, Level } from './level.ts'
-
-/** Whoever lets go says so on the channel; this is for those who could not. */
-const LOOK_EVERY_MS = 3_000
 
 /**
  * Where there are no Web Locks: a record that is read and written in one transaction, so that two tabs never both
  * find it free. A date alone never frees it, since a throttled leader's looks expired half the time: `steal` does,
  * after the leader did not answer.
  */
-export function createIndexedDbLevel(leases: Leases, clock: Clock): Level {
+export function createIndexedDbLevel(leases: Leases): Level {
   async function take(may: Parameters<Leases['take']>[0]): Promise<Hold | null> {
     const epoch = await leases.take(may)
     if (epoch === null) return null
@@ -37,14 +33,8 @@ export function createIndexedDbLevel(leases: Leases, clock: Clock): Level {
     exclusive: true,
     freesItself: false,
     tryTake,
-    async waitFor(signal) {
-      for (;;) {
-        await sleep(clock, LOOK_EVERY_MS, signal)
-        if (signal.aborted) return null
-        const hold = await tryTake()
-        if (hold) return hold
-      }
-    },
+    // Nothing calls here when it is free: the leader says so on the channel, and else the lease runs out.
+    waitFor: (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(null))),
     steal: (epoch) => take((held) => !held?.owner || held.epoch <= epoch),
   }
 }

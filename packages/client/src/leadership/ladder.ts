@@ -1,5 +1,6 @@
 import type { UseStore } from 'idb-keyval'
 import type { Environment } from '../environment/environment.ts'
+import type { Items } from '../environment/items.ts'
 import { openTabChannel } from '../tabs/tab-channel.ts'
 import type { Sender, TabMessage } from '../tabs/tab-message.ts'
 import { createEveryTabLevel } from './every-tab-level.ts'
@@ -9,11 +10,12 @@ import { createLeases } from './lease.ts'
 import type { Level } from './level.ts'
 import { createWebLockLevel } from './web-lock-level.ts'
 
-/** How many of the last messages are remembered for whoever looks under the bonnet. */
+/** How many of the last messages, ours (from null) and theirs, are there for whoever looks under the bonnet. */
 const REMEMBERED = 50
 
 export interface LadderOptions {
   environment: Environment
+  items: Items
   disk: UseStore | null
   name: string
   tabId: string
@@ -21,13 +23,12 @@ export interface LadderOptions {
 }
 
 /** The tabs of one user in this browser: the channel between them, and the best way here to have one of them lead. */
-export function createLadder({ environment, disk, name, tabId, onMessage }: LadderOptions) {
-  const { clock, random, locks, localStorage, page, isVisible } = environment
-  const leases = createLeases({ storage: localStorage, store: disk, name, tabId, clock })
-  const tabs: Record<string, Sender & { seenAt: number }> = {}
-  const messages: { at: number; from: string; message: TabMessage }[] = []
+export function createLadder({ environment, items, disk, name, tabId, onMessage }: LadderOptions) {
+  const { clock, random, locks, page, isVisible } = environment
+  const leases = createLeases({ items, store: disk, name, tabId, clock })
+  const messages: { at: number; from: Sender | null; message: TabMessage }[] = []
 
-  function remember(from: string, message: TabMessage) {
+  function remember(from: Sender | null, message: TabMessage) {
     messages.push({ at: clock.now(), from, message })
     if (messages.length > REMEMBERED) messages.shift()
   }
@@ -40,15 +41,14 @@ export function createLadder({ environment, disk, name, tabId, onMessage }: Ladd
     isVisible,
     leads: () => ({ leads: leadership.stillLeads(), epoch: leadership.epoch() }),
     onMessage(message, from) {
-      tabs[from.tabId] = { ...from, seenAt: clock.now() }
-      remember(from.tabId, message)
+      remember(from, message)
       onMessage(message, from)
     },
   })
   const levels: Level[] = []
   // Followers live on what the leader tells them.
   if (channel && locks) levels.push(createWebLockLevel(locks, name, leases))
-  if (channel && disk) levels.push(createIndexedDbLevel(leases, clock))
+  if (channel && disk) levels.push(createIndexedDbLevel(leases))
   const leadership = createLeadership({
     tabId,
     clock,
@@ -65,7 +65,7 @@ export function createLadder({ environment, disk, name, tabId, onMessage }: Ladd
     channel: channel && {
       ...channel,
       post(message: TabMessage) {
-        remember(tabId, message)
+        remember(null, message)
         channel.post(message)
       },
     },
@@ -73,7 +73,6 @@ export function createLadder({ environment, disk, name, tabId, onMessage }: Ladd
       ...leadership.inspect(),
       epoch: leadership.epoch(),
       lease: leases.seen(),
-      tabs: Object.values(tabs),
       messages: [...messages],
     }),
   }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createSimulatedBrowser, type SimulatedTab, settle } from '../../test/simulated-browser.ts'
+import { createItems } from '../environment/items.ts'
 import { openTabChannel, type TabChannel } from '../tabs/tab-channel.ts'
 import { createEveryTabLevel } from './every-tab-level.ts'
 import { createIndexedDbLevel } from './indexeddb-level.ts'
@@ -13,7 +14,7 @@ type MakeLevel = (tab: SimulatedTab, leases: Leases) => Level
 
 const EXCLUSIVE: Record<string, MakeLevel> = {
   'web-lock': (tab, leases) => createWebLockLevel(tab.locks, 'lead', leases),
-  indexeddb: (tab, leases) => createIndexedDbLevel(leases, tab.clock),
+  indexeddb: (_, leases) => createIndexedDbLevel(leases),
 }
 
 interface Contender {
@@ -34,7 +35,7 @@ function createWorld(makeLevel: MakeLevel) {
   function open(visible = true): Contender {
     const tab = browser.openTab(visible)
     const leases = createLeases({
-      storage: browser.localStorage,
+      items: createItems(browser.localStorage),
       store: tab.store,
       name: 'lead',
       tabId: tab.id,
@@ -105,7 +106,7 @@ describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => 
     await settle()
     expect(world.leaders()).toHaveLength(1)
     expect(world.all.filter(({ role }) => role === 'follower')).toHaveLength(7)
-    expect(world.leaders()[0]?.leadership.inspect()).toEqual({ level: name, reason: 'was free' })
+    expect(world.leaders()[0]?.leadership.inspect()).toEqual({ level: name, reason: 'free' })
     await world.pass(120_000)
     expect(world.all.flatMap(({ epochs }) => epochs)).toHaveLength(1)
   })
@@ -155,7 +156,7 @@ describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => 
     expect(second.role).toBe('follower')
     await world.pass(2_000)
     expect(second).toMatchObject({ role: 'leader', epoch: 2 })
-    expect(second.leadership.inspect().reason).toBe('took over: no answer')
+    expect(second.leadership.inspect().reason).toBe('no-answer')
 
     first.tab.resume()
     // Before any message or lock has told it anything.
@@ -206,7 +207,7 @@ describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => 
     expect(world.leaders()).toEqual([first])
     await world.pass(1_000)
     expect(world.leaders()).toEqual([visible])
-    expect(visible.leadership.inspect().reason).toBe('handed over to us')
+    expect(visible.leadership.inspect().reason).toBe('handed-to-us')
     await world.pass(10_000)
     expect(world.leaders()).toEqual([visible])
     expect(hidden.epochs).toEqual([])

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../environment/clock.ts'
-import { onPageLife } from '../environment/page-life.ts'
+import { listen } from '../environment/listen.ts'
 import type { TabChannel } from '../tabs/tab-channel.ts'
 import { PROTOCOL, type Sender, type TabMessage } from '../tabs/tab-message.ts'
 import { type Leases, RENEW_MS } from './lease.ts'
@@ -23,16 +23,20 @@ export interface LeadershipEvents {
   wake(): void
 }
 
-/** Why this tab has its role, for people who look under the bonnet. */
+/**
+ * Why this tab has its role, for people who look under the bonnet. It leads because the lead was `free`, was `freed`,
+ * its holder gave `no-answer`, or it was `handed-to-us`. It does not because `other-leads`, it was `handed-over` or
+ * `robbed`, or the page is `away`.
+ */
 export type RoleReason =
-  | 'was free'
-  | 'was freed'
-  | 'took over: no answer'
-  | 'handed over to us'
-  | 'another tab leads'
-  | 'handed over'
-  | 'was taken away'
-  | 'put away'
+  | 'free'
+  | 'freed'
+  | 'no-answer'
+  | 'handed-to-us'
+  | 'other-leads'
+  | 'handed-over'
+  | 'robbed'
+  | 'away'
 
 export interface Leadership {
   start(events: LeadershipEvents): void
@@ -78,24 +82,12 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   let hold: Hold | null = null
   let leading = false
   let resting = true
-  let reason: RoleReason = 'put away'
-  let highest = 0
+  let reason: RoleReason = 'away'
   let hiddenAt = Number.POSITIVE_INFINITY
   let challenging = false
-  let callOff = () => {}
   const timers = new Set<() => void>()
 
   const expired = () => (leases.seen()?.expiresAt ?? 0) <= clock.now()
-
-  function every(ms: number, run: () => void) {
-    callOff()
-    const at = clock.now()
-    callOff = clock.after(ms, () => {
-      if (clock.now() - at > 2 * ms + RENEW_MS) events?.wake()
-      every(ms, run)
-      run()
-    })
-  }
 
   function later(ms: number, run: () => void) {
     const cancel = clock.after(ms, () => {
@@ -105,22 +97,31 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     timers.add(cancel)
   }
 
+  function every(ms: number, run: () => void) {
+    const at = clock.now()
+    later(ms, () => {
+      if (clock.now() - at > 2 * ms + RENEW_MS) events?.wake()
+      every(ms, run)
+      run()
+    })
+  }
+
   /** From here on this tab neither applies nor passes on anything as a leader. */
   function standDown(why: RoleReason) {
     leading = false
     reason = why
-    callOff()
+    for (const cancel of timers) cancel()
+    timers.clear()
   }
 
   function adopt(taken: Hold, why: RoleReason) {
     contest.abort()
+    standDown(why)
     hold = taken
     taken.lost.then(() => {
       if (hold === taken) robbed()
     })
-    highest = Math.max(highest, taken.epoch)
     leading = true
-    reason = why
     leases.show(taken.epoch)
     every(RENEW_MS, () => void renew(taken))
     watchHiding()
@@ -143,7 +144,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
 
   function robbed() {
     if (leading) {
-      standDown('was taken away')
+      standDown('robbed')
       events?.follow(true)
     }
     letGo()
@@ -170,9 +171,9 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     for (;;) {
       try {
         let taken = signal.aborted ? null : await level.tryTake()
-        const why = taken ? 'was free' : 'was freed'
+        const why = taken ? 'free' : 'freed'
         if (!taken && !signal.aborted) {
-          follow('another tab leads')
+          follow('other-leads')
           taken = await level.waitFor(signal)
         }
         if (signal.aborted) taken?.release()
@@ -192,7 +193,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     if (challenging || !channel) return
     challenging = true
     const { signal } = contest
-    const epoch = Math.max(highest, leases.seen()?.epoch ?? 0)
+    const epoch = leases.highest()
     const pong = await channel.ping(null)
     challenging = false
     if (signal.aborted || leading) return
@@ -203,7 +204,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     }
     // A hidden tab leaves it to a visible one, unless nothing but us would ever free it.
     if (!isVisible() && (level.freesItself || !expired())) return
-    if (isCurrent(epoch)) await take(epoch, 'took over: no answer')
+    if (isCurrent(epoch)) await take(epoch, 'no-answer')
   }
 
   async function take(epoch: number, why: RoleReason) {
@@ -227,7 +228,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   /** The lock stays ours until the other tab takes it, so that no third one gets in between. */
   function handOver(to: string) {
     const given = hold
-    standDown('handed over')
+    standDown('handed-over')
     events?.follow(true)
     channel?.post({ kind: 'yours', to })
     later(HAND_OVER_MS, () => {
@@ -243,15 +244,13 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   }
 
   function isCurrent(epoch: number) {
-    if (epoch > highest) {
-      highest = epoch
-      if (leading && level.exclusive) robbed()
-    }
-    return epoch >= highest
+    const isNewest = leases.highest(epoch) <= epoch
+    if (leading && level.exclusive && leases.highest() > (hold?.epoch ?? 0)) robbed()
+    return isNewest
   }
 
   function stillLeads() {
-    if (leading && level.exclusive) isCurrent(leases.seen()?.epoch ?? 0)
+    isCurrent(0)
     return leading
   }
 
@@ -259,26 +258,31 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     contest.abort()
     resting = true
     const was = leading
-    standDown('put away')
+    standDown('away')
     leases.hide()
     letGo()
     if (was) channel?.post({ kind: 'bye' })
-    for (const cancel of timers) cancel()
-    timers.clear()
   }
 
   let undo = () => {}
   return {
     start(given) {
       events = given
-      undo = onPageLife(page, {
-        visibility: onVisibility,
-        // A page in the back/forward cache or frozen runs no code but would keep the lock, and the others waiting.
-        away() {
-          rest()
-          given.rest()
-        },
-        back: () => void contend(),
+      // A page in the back/forward cache or frozen runs no code but would keep the lock, and the others waiting.
+      const away = () => {
+        if (resting) return
+        rest()
+        given.rest()
+      }
+      const back = () => {
+        if (resting) void contend()
+      }
+      undo = listen(page, {
+        visibilitychange: onVisibility,
+        pagehide: away,
+        freeze: away,
+        pageshow: back,
+        resume: back,
       })
       void contend()
     },
@@ -287,12 +291,12 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       rest()
       events = undefined
     },
-    epoch: () => (leading && hold ? hold.epoch : highest),
+    epoch: () => (leading && hold ? hold.epoch : leases.highest()),
     stillLeads,
     isCurrent,
     superseded() {
       if (!leading) return
-      standDown('was taken away')
+      standDown('robbed')
       events?.follow(true)
       letGo()
       void contend(1_000 + options.random() * 1_000)
@@ -301,15 +305,10 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       if (resting) return
       if (message.kind === 'offer' && isVisible() && !leading) channel?.post({ kind: 'claim' })
       else if (message.kind === 'claim' && hiddenLong()) handOver(from.tabId)
-      else if (message.kind === 'yours') void claimHandedOver(message.to)
-      else if (message.kind === 'bye' && !leading && !level.freesItself) void contend()
+      else if (message.kind === 'yours' && message.to === options.tabId && !leading) {
+        void take(leases.highest(), 'handed-to-us')
+      } else if (message.kind === 'bye' && !leading && !level.freesItself) void contend()
     },
     inspect: () => ({ level: level.name, reason }),
-  }
-
-  async function claimHandedOver(to: string) {
-    if (to === options.tabId && !leading) {
-      await take(Math.max(highest, leases.seen()?.epoch ?? 0), 'handed over to us')
-    }
   }
 }

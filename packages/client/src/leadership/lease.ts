@@ -1,8 +1,9 @@
 import { type UseStore, update } from 'idb-keyval'
 import type { Clock } from '../environment/clock.ts'
+import { type Items, readJson } from '../environment/items.ts'
 
 /** C2. */
-export const LEASE_MS = 30_000
+const LEASE_MS = 30_000
 export const RENEW_MS = 15_000
 
 /** Who leads, until when, and the how-manieth leader it is. An empty owner has let go. */
@@ -18,90 +19,79 @@ export interface Leases {
   show(epoch: number): void
   /** Takes our own name off. */
   hide(): void
+  /** The highest epoch anyone here has heard of, counting this one. */
+  highest(epoch?: number): number
   /** The record that decides, in IndexedDB: read and written in one transaction. Null when `may` says no. */
   take(may: (held: Lease | undefined) => boolean): Promise<number | null>
   renew(epoch: number): Promise<boolean>
-  release(epoch: number): Promise<void>
+  release(epoch: number): Promise<unknown>
   /** The next epoch where a Web Lock decides: from IndexedDB, or one above all we know of when that fails. */
   raise(): Promise<number>
 }
 
 export interface LeasesOptions {
-  storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | null
+  items: Items
   store: UseStore | null
   name: string
   tabId: string
   clock: Clock
 }
 
-export function createLeases({ storage, store, name, tabId, clock }: LeasesOptions): Leases {
+export function createLeases({ items, store, name, tabId, clock }: LeasesOptions): Leases {
   const key = `${name}:lease`
   /** Remembered, for where nothing can be stored. */
-  let highest = 0
+  let known = 0
 
   const next = (epoch: number): Lease => ({ owner: tabId, epoch, expiresAt: clock.now() + LEASE_MS })
+  const free = (epoch: number): Lease => ({ owner: '', epoch, expiresAt: 0 })
+  const write = (lease: Lease) => items.set(key, JSON.stringify(lease))
 
   function seen(): Lease | null {
-    try {
-      const lease: Partial<Lease> | null = JSON.parse(storage?.getItem(key) ?? 'null')
-      if (typeof lease?.epoch !== 'number' || typeof lease.expiresAt !== 'number') return null
-      highest = Math.max(highest, lease.epoch)
-      return lease as Lease
-    } catch {
-      // Blocked or garbled: the same as none.
-      return null
-    }
+    const lease = readJson(items, key) as Partial<Lease> | null
+    if (typeof lease?.epoch !== 'number' || typeof lease.expiresAt !== 'number') return null
+    known = Math.max(known, lease.epoch)
+    return lease as Lease
   }
 
-  function write(lease: Lease) {
-    try {
-      storage?.setItem(key, JSON.stringify(lease))
-    } catch {
-      // Full or blocked: the others then ask on the channel who leads.
-    }
+  function highest(epoch = 0): number {
+    seen()
+    known = Math.max(known, epoch)
+    return known
   }
 
   /** Changes the record if it is as expected; tells the epoch it then has, or null. */
   async function change(to: (held: Lease | undefined) => Lease | null): Promise<number | null> {
-    if (!store) throw new Error('IndexedDB is not to be had here.')
-    let epoch: number | null = null
+    let after: Lease | null = null
+    if (!store) throw new DOMException('', 'NotFoundError')
     await update<Lease | undefined>(
       key,
       (held) => {
-        const changed = to(held)
-        epoch = changed?.epoch ?? null
-        return changed ?? held
+        after = to(held)
+        return after ?? held
       },
       store,
     )
-    return epoch
+    return (after as Lease | null)?.epoch ?? null
   }
 
-  const after = (held: Lease | undefined) => {
-    seen()
-    highest = Math.max(highest, held?.epoch ?? 0) + 1
-    return next(highest)
-  }
-  const isOurs = (held: Lease | undefined, epoch: number) => held?.owner === tabId && held.epoch === epoch
+  const raised = (held?: Lease) => next(highest(held?.epoch) + 1)
+  const ifOurs = (epoch: number, then: (epoch: number) => Lease) =>
+    change((held) => (held?.owner === tabId && held.epoch === epoch ? then(epoch) : null))
 
   return {
     seen,
+    highest,
     show: (epoch) => {
-      highest = Math.max(highest, epoch)
+      highest(epoch)
       write(next(epoch))
     },
     hide() {
       const lease = seen()
-      if (lease?.owner === tabId) write({ ...lease, owner: '', expiresAt: 0 })
+      if (lease?.owner === tabId) write(free(lease.epoch))
     },
-    take: (may) => change((held) => (may(held) ? after(held) : null)),
-    renew: async (epoch) => (await change((held) => (isOurs(held, epoch) ? next(epoch) : null))) !== null,
-    release: async (epoch) => {
-      await change((held) => (isOurs(held, epoch) ? { owner: '', epoch, expiresAt: 0 } : null))
-    },
-    raise: async () => {
-      const raised = await change(after).catch(() => null)
-      return raised ?? after(undefined).epoch
-    },
+    take: (may) => change((held) => (may(held) ? raised(held) : null)),
+    renew: async (epoch) => (await ifOurs(epoch, next)) !== null,
+    release: (epoch) => ifOurs(epoch, free),
+    raise: async () => (await change(raised).catch(() => null)) ?? raised().epoch,
   }
 }

@@ -33,6 +33,6 @@ export function createWebLockLevel(locks: Pick<LockManager, 'request'>, name: st
     freesItself: true,
     tryTake: () => request({ ifAvailable: true }),
     waitFor: (signal) => request({ signal }),
-    steal: async (epoch) => ((leases.seen()?.epoch ?? 0) > epoch ? null : request({ steal: true })),
+    steal: async (epoch) => (leases.highest() > epoch ? null : request({ steal: true })),
   }
 }

@@ -1,14 +1,12 @@
 import type { Task } from '@holdfast/shared'
-import type { Kept } from '../cache/kept.ts'
+import type { KeptRecord } from '../cache/kept.ts'
 import { backoff } from '../connection/backoff.ts'
 import { childAbort } from '../environment/child-abort.ts'
 import { type Clock, sleep } from '../environment/clock.ts'
 import { HoldfastError, mayPass, signedOut } from '../holdfast-error.ts'
-import { type Intent, type Intents, isIntents } from './intent.ts'
+import type { Intent, Intents } from './intent.ts'
 
 const EXPIRES_MS = 24 * 60 * 60 * 1_000
-/** Where the sender cannot be asked whether it lives: longer than any call takes. */
-const CLAIM_MS = 60_000
 
 export interface Outbox {
   /** Keeps it, then begins to send. Resolves with whether it is on disk, before anything has been sent. */
@@ -27,15 +25,14 @@ export interface Outbox {
 }
 
 export interface OutboxOptions {
-  kept: Kept
-  key: string
+  record: KeptRecord<Intents>
   tabId: string
   clock: Clock
   random(): number
   serverNow(): number
   session: AbortSignal
-  /** Whether a page is still there; null when it cannot be asked. */
-  isAlive: ((tabId: string) => Promise<boolean>) | null
+  /** Whether a page that has claimed something is still there. */
+  isAlive(tabId: string, since: number): Promise<boolean>
   send(intent: Intent): Promise<Task>
   /** The server has it. Called before it leaves the outbox, so that nothing disappears in between. */
   onSent(intent: Intent, task: Task): void
@@ -50,10 +47,10 @@ export interface OutboxOptions {
  * leaves the intent and its key behind, and the next one sends it. One page sends each, as its `sender`.
  */
 export function createOutbox(options: OutboxOptions): Outbox {
-  const { kept, key: record, tabId, clock, session } = options
+  const { record, tabId, clock, session } = options
   const underWay = new Set<string>()
   const answers = new Map<string, { resolve(task: Task): void; reject(error: unknown): void }>()
-  let wakeUp = new AbortController()
+  let wakeUp = childAbort(session)
   let known: Intents = {}
 
   function show(intents: Intents) {
@@ -65,7 +62,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
   /** One transaction; then everyone sees the outcome. */
   async function change(to: (intents: Intents) => Intents): Promise<boolean> {
     let now: Intents = {}
-    const durable = await kept.change(record, isIntents, (held) => {
+    const durable = await record.change((held) => {
       now = to(held ?? {})
       return now
     })
@@ -83,16 +80,6 @@ export function createOutbox(options: OutboxOptions): Outbox {
     task.catch(() => {})
     session.addEventListener('abort', () => answers.get(key)?.reject(signedOut()))
     return task
-  }
-
-  async function pause(attempt: number, atLeast: number) {
-    const limit = childAbort(session)
-    const stop = limit.abort
-    const { signal } = wakeUp
-    signal.addEventListener('abort', stop)
-    await sleep(clock, Math.max(atLeast, backoff(attempt, options.random)), limit.signal)
-    signal.removeEventListener('abort', stop)
-    limit.release()
   }
 
   async function fail(intent: Intent, error: HoldfastError) {
@@ -114,8 +101,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     try {
       for (let attempt = 0; !session.aborted; attempt++) {
         if (options.serverNow() - intent.createdAt >= EXPIRES_MS) {
-          const message =
-            'This could not be sent for a day, so it was given up. Send it again if you still want it.'
+          const message = 'Not sent for a day, so it was given up. Send it again if you still want it.'
           return await fail(intent, new HoldfastError('NOT_SENT', message))
         }
         try {
@@ -129,7 +115,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
         } catch (error) {
           if (session.aborted) return
           if (!mayPass(error)) return await fail(intent, error as HoldfastError)
-          await pause(attempt, error.retryAfterMs)
+          const pause = Math.max(error.retryAfterMs, backoff(attempt, options.random))
+          await sleep(clock, pause, wakeUp.signal)
         }
       }
     } finally {
@@ -137,11 +124,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
     }
   }
 
-  async function isAbandoned({ sender, claimedAt }: Intent) {
-    if (sender === tabId) return true
-    if (!options.isAlive) return clock.now() - claimedAt > CLAIM_MS
-    return !(await options.isAlive(sender))
-  }
+  const isAbandoned = async ({ sender, claimedAt }: Intent) =>
+    sender === tabId || !(await options.isAlive(sender, claimedAt))
 
   async function take(intent: Intent): Promise<Intent | undefined> {
     let mine: Intent | undefined
@@ -154,22 +138,24 @@ export function createOutbox(options: OutboxOptions): Outbox {
   }
 
   async function look(): Promise<Intents> {
-    const intents = (await kept.read(record, isIntents)) ?? {}
+    const intents = (await record.read()) ?? {}
     show(intents)
     return intents
   }
 
+  async function add(given: Parameters<Outbox['add']>[0]) {
+    const intent: Intent = { ...given, sender: tabId, claimedAt: clock.now(), failure: null }
+    const task = answerOf(intent.key)
+    // Before it is written: the eye is faster than the disk.
+    show({ ...known, [intent.key]: intent })
+    const durable = await put(intent)
+    if (session.aborted) throw signedOut()
+    void send(intent)
+    return { durable, task }
+  }
+
   return {
-    async add(given) {
-      const intent: Intent = { ...given, sender: tabId, claimedAt: clock.now(), failure: null }
-      const task = answerOf(intent.key)
-      // Before it is written: the eye is faster than the disk.
-      show({ ...known, [intent.key]: intent })
-      const durable = await put(intent)
-      if (session.aborted) throw signedOut()
-      void send(intent)
-      return { durable, task }
-    },
+    add,
     async adopt() {
       const waiting = Object.values(await look()).filter(({ key, failure }) => !failure && !underWay.has(key))
       await Promise.all(
@@ -183,20 +169,12 @@ export function createOutbox(options: OutboxOptions): Outbox {
     look: async () => void (await look()),
     wake() {
       wakeUp.abort()
-      wakeUp = new AbortController()
+      wakeUp.release()
+      wakeUp = childAbort(session)
     },
     async resend(key) {
-      const intent = (await look())[key]
-      if (!intent) return
-      const again = {
-        ...intent,
-        failure: null,
-        createdAt: options.serverNow(),
-        sender: tabId,
-        claimedAt: clock.now(),
-      }
-      await put(again)
-      void send(again)
+      const intent = known[key]
+      if (intent) await add({ ...intent, createdAt: options.serverNow() })
     },
     discard: async (key) => void (await remove(key)),
   }

@@ -1,10 +1,8 @@
 import type { Task } from '@holdfast/shared'
-import { randomId } from '../environment/random-id.ts'
+import { type Items, nameIn, readJson } from '../environment/items.ts'
 
 /** Where a task was submitted, seen from this tab. */
 export type Origin = 'this-tab' | 'other-tab' | 'other-device'
-
-type Items = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
 
 /** Enough for every task a browser can still show; the oldest are forgotten first. */
 const REMEMBERED = 300
@@ -23,9 +21,9 @@ export interface Origins {
 
 export interface OriginsOptions {
   /** Lives as long as the tab. */
-  session: Items | null
+  session: Items
   /** Lives as long as the browser. */
-  durable: Items | null
+  durable: Items
   /** Names the app … */
   app: string
   /** … and the user's place in it. */
@@ -34,37 +32,24 @@ export interface OriginsOptions {
 
 export function createOrigins({ session, durable, app, scope }: OriginsOptions): Origins {
   const key = `${scope}:mine`
-  const tab = nameTab(session, `${app}:tab`)
+  const tab = nameIn(session, `${app}:tab`)
   const expected = new Map<string, string>()
   const here = new Set<string>()
+  const recall = () => ({ ...(readJson(durable, key) as Record<string, string> | null) })
   let mine = recall()
-
-  function recall(): Record<string, string> {
-    try {
-      const made: unknown = JSON.parse(durable?.getItem(key) ?? '{}')
-      return typeof made === 'object' && made !== null ? (made as Record<string, string>) : {}
-    } catch {
-      // Blocked or garbled: those tasks then count as another device's.
-      return {}
-    }
-  }
 
   function claim(taskId: string, madeBy: string) {
     if (mine[taskId] === madeBy) return
     // Read again: another tab may have written meanwhile.
     const made = Object.entries({ ...recall(), ...mine, [taskId]: madeBy })
     mine = Object.fromEntries(made.slice(-REMEMBERED))
-    try {
-      durable?.setItem(key, JSON.stringify(mine))
-    } catch {
-      // Full or blocked: known until the reload.
-    }
+    durable.set(key, JSON.stringify(mine))
   }
 
   return {
     tab,
     of({ id, placeholderId, origin }) {
-      const madeBy = placeholderId === null ? undefined : expected.get(placeholderId)
+      const madeBy = expected.get(placeholderId ?? '')
       if (madeBy !== undefined) {
         expected.delete(placeholderId ?? '')
         claim(id, madeBy)
@@ -75,27 +60,6 @@ export function createOrigins({ session, durable, app, scope }: OriginsOptions):
     },
     expect: (placeholderId, madeBy) => void expected.set(placeholderId, madeBy),
     claim,
-    forget() {
-      mine = {}
-      here.clear()
-      expected.clear()
-      try {
-        durable?.removeItem(key)
-      } catch {
-        // Blocked storage holds nothing to remove.
-      }
-    },
+    forget: () => durable.set(key, null),
   }
-}
-
-function nameTab(session: Items | null, key: string): string {
-  const fresh = randomId()
-  try {
-    const known = session?.getItem(key)
-    if (known) return known
-    session?.setItem(key, fresh)
-  } catch {
-    // Blocked: after a reload its tasks count as another tab's.
-  }
-  return fresh
 }

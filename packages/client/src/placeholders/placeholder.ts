@@ -87,8 +87,14 @@ export function toPlaceholders(tasks: readonly TrackedTask[], now: number): Plac
   const shown = new Map<string, Placeholder>()
   // What is not sent yet comes last, whatever the clocks say.
   const isUnsent = (task: TrackedTask) => Number(task.unsent ?? false)
-  for (const task of [...tasks].sort((a, b) => isUnsent(a) - isUnsent(b) || oldestFirst(a, b))) {
+  const sorted = [...tasks].sort((a, b) => isUnsent(a) - isUnsent(b) || oldestFirst(a, b))
+  const places = new Set<string>()
+  for (const task of sorted) {
     const id = sharedId(task, known)
+    // Its task is here, and it is about to leave the outbox: they change places in one step.
+    const place = `${task.placeholderId} ${task.retryOf}`
+    if (task.unsent && places.has(place)) continue
+    places.add(place)
     // Deleted first, so that the newer task also takes its own place in the order.
     shown.delete(id)
     shown.set(id, { ...toPlaceholder(task, now), id })

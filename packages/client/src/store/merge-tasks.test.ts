@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { trackedTask } from '../../test/tracked-task.ts'
+import { createItems } from '../environment/items.ts'
 import { createOrigins } from '../placeholders/origin.ts'
 import { type IncomingTask, mergeTasks, type TaskMap } from './merge-tasks.ts'
 
@@ -23,7 +24,12 @@ const states = fc
   )
 
 function mergeAll(deliveries: IncomingTask[][]): TaskMap {
-  const origins = createOrigins({ session: null, durable: null, app: '', scope: '' })
+  const origins = createOrigins({
+    session: createItems(null),
+    durable: createItems(null),
+    app: '',
+    scope: '',
+  })
   return deliveries.reduce<TaskMap>((held, tasks) => mergeTasks(held, tasks, origins).tasks, {})
 }
 
@@ -46,7 +52,12 @@ describe('mergeTasks', () => {
   })
 
   it('says that a task ended only once, and only of one it knew as unfinished', () => {
-    const origins = createOrigins({ session: null, durable: null, app: '', scope: '' })
+    const origins = createOrigins({
+      session: createItems(null),
+      durable: createItems(null),
+      app: '',
+      scope: '',
+    })
     const running = trackedTask({ id: 'a', status: 'running' })
     const done = trackedTask({ id: 'a', status: 'completed', version: 2 })
     expect(mergeTasks({}, [done], origins).ended).toEqual([])

@@ -35,13 +35,10 @@ export interface TaskNews {
   confirmed?: boolean
   /** Whether `tasks` is all there is: what is stale here and not among them is dropped. */
   complete?: boolean
-  /** The key of the submit that `tasks` answers. */
-  sent?: string
 }
 
 export interface TaskStore extends ReadonlyStore {
   set(partial: Partial<Omit<ClientState, 'tasks' | 'unsent'>>): void
-  /** Takes news in. A task that was waited for and its unsent draft change places in one step. */
   apply(news: TaskNews, origins: Pick<Origins, 'of'>): { changed: TrackedTask[]; ended: TrackedTask[] }
   setUnsent(drafts: readonly TrackedTask[]): void
   /** Back to signed out, nothing of the old user left. */
@@ -63,11 +60,6 @@ const SIGNED_OUT: ClientState = {
 
 export function createTaskStore(): TaskStore {
   const { getState, getInitialState, setState, subscribe } = createStore<ClientState>(() => SIGNED_OUT)
-  /** Drafts whose task is here; they stay in the outbox a moment longer. */
-  let arrived = new Set<string>()
-
-  const withoutArrived = (drafts: readonly TrackedTask[]): TaskMap =>
-    Object.fromEntries(drafts.filter(({ id }) => !arrived.has(id)).map((draft) => [draft.id, draft]))
 
   return {
     getState,
@@ -80,7 +72,7 @@ export function createTaskStore(): TaskStore {
       if (keys.some((key) => state[key] !== partial[key])) setState(partial)
     },
 
-    apply({ tasks: incoming, gone = [], confirmed = false, complete = false, sent }, origins) {
+    apply({ tasks: incoming, gone = [], confirmed = false, complete = false }, origins) {
       const before = getState()
       const merged = mergeTasks(before.tasks, incoming, origins)
       let { tasks } = merged
@@ -97,34 +89,19 @@ export function createTaskStore(): TaskStore {
         tasks = Object.fromEntries(Object.entries(tasks).filter(([id]) => !gone.includes(id)))
       }
       const restore = confirmed ? 'confirmed' : before.restore
-      const isHere = (draft: TrackedTask) =>
-        draft.id === sent || merged.changed.some((task) => !before.tasks[task.id] && isTaskOf(draft, task))
-      const here = Object.values(before.unsent).filter(isHere)
-      for (const { id } of here) arrived.add(id)
-      const unsent = here.length > 0 ? withoutArrived(Object.values(before.unsent)) : before.unsent
-      if (tasks !== before.tasks || restore !== before.restore || unsent !== before.unsent) {
-        setState({ tasks, restore, unsent })
-      }
+      if (tasks !== before.tasks || restore !== before.restore) setState({ tasks, restore })
       return { changed: merged.changed, ended: merged.ended }
     },
 
     setUnsent(drafts) {
-      // Kept only as long as the outbox names them.
-      arrived = new Set(drafts.map(({ id }) => id).filter((id) => arrived.has(id)))
-      const unsent = withoutArrived(drafts)
-      const before = getState().unsent
-      const keys = Object.keys(unsent)
-      const isSame = (key: string) => before[key]?.status === unsent[key]?.status
-      if (keys.length !== Object.keys(before).length || !keys.every(isSame)) setState({ unsent })
+      const { unsent } = getState()
+      const isSame = (draft: TrackedTask) => unsent[draft.id]?.status === draft.status
+      if (drafts.length === Object.keys(unsent).length && drafts.every(isSame)) return
+      setState({ unsent: Object.fromEntries(drafts.map((draft) => [draft.id, draft])) })
     },
 
     reset() {
-      arrived.clear()
       setState({ ...SIGNED_OUT, tabId: getState().tabId }, true)
     },
   }
-}
-
-function isTaskOf(draft: TrackedTask, task: TrackedTask): boolean {
-  return draft.placeholderId === task.placeholderId && draft.retryOf === task.retryOf
 }

@@ -1,3 +1,5 @@
+import { listen } from '../environment/listen.ts'
+import { randomId } from '../environment/random-id.ts'
 import type { ChannelPort } from './tab-channel.ts'
 
 /**
@@ -10,23 +12,22 @@ export function openStoragePort(
   name: string,
 ): ChannelPort {
   const key = `${name}:channel`
-  let sent = 0
   const port: ChannelPort = {
     onmessage: null,
-    postMessage: (message) => storage.setItem(key, JSON.stringify({ message, sent: ++sent, at: Date.now() })),
-    close: () => page.removeEventListener('storage', receive),
+    postMessage: (message) => storage.setItem(key, JSON.stringify([message, randomId()])),
+    close: () => stop(),
   }
   function receive(event: Event) {
     const { key: changed, newValue } = event as StorageEvent
     if (changed !== key || !newValue) return
     try {
-      port.onmessage?.({ data: JSON.parse(newValue).message } as MessageEvent)
+      port.onmessage?.({ data: JSON.parse(newValue)[0] } as MessageEvent)
     } catch {
       // Somebody else's value under our key.
     }
   }
   // WebKit sends storage events only to pages that have touched localStorage.
   storage.getItem(key)
-  page.addEventListener('storage', receive)
+  const stop = listen(page, { storage: receive })
   return port
 }

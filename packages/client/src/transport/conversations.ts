@@ -1,4 +1,5 @@
 import type { Conversation, Message } from '@holdfast/shared'
+import { allPages } from './all-pages.ts'
 import type { Http } from './http.ts'
 
 export interface Conversations {
@@ -13,35 +14,13 @@ export interface Conversations {
 
 /** `http` is asked for at every call: it belongs to whoever is signed in then. */
 export function createConversations(http: () => Http): Conversations {
-  const pathOf = (id: string) => `/v1/conversations/${encodeURIComponent(id)}`
+  const base = '/v1/conversations'
+  const pathOf = (id: string, what: string) => `${base}/${encodeURIComponent(id)}/${what}`
   return {
-    async list() {
-      const { conversations } = await http().json<{ conversations: Conversation[] }>(
-        'GET',
-        '/v1/conversations',
-      )
-      return conversations
-    },
-    async create(input) {
-      const options = { body: input }
-      const answer = await http().json<{ conversation: Conversation }>('POST', '/v1/conversations', options)
-      return answer.conversation
-    },
-    async messages(conversationId) {
-      const session = http()
-      const all: Message[] = []
-      let cursor: string | null = null
-      do {
-        const query = new URLSearchParams({ limit: '200', ...(cursor === null ? {} : { cursor }) })
-        const path = `${pathOf(conversationId)}/messages?${query}`
-        const page: { messages: Message[]; nextCursor: string | null } = await session.json('GET', path)
-        all.push(...page.messages)
-        cursor = page.nextCursor
-      } while (cursor !== null)
-      return all
-    },
-    async markRead(conversationId) {
-      await http().json('POST', `${pathOf(conversationId)}/read`)
-    },
+    list: async () => (await http().json<{ conversations: Conversation[] }>('GET', base)).conversations,
+    create: async (body) =>
+      (await http().json<{ conversation: Conversation }>('POST', base, { body })).conversation,
+    messages: async (id) => allPages<Message>(http(), pathOf(id, 'messages'), 'messages'),
+    markRead: async (id) => void (await http().json('POST', pathOf(id, 'read'))),
   }
 }

@@ -61,11 +61,3 @@ it('reads what the reference parser reads, however the text is cut', () => {
     { numRuns: 2_000 },
   )
 })
-
-it('takes the three line ends, a byte order mark, and no id with a NUL', () => {
-  expect(readAll(['\uFEFFdata: a\r\rdata: b\r', '\n\r', '\ndata: c\nid: x\0y\n\n'])).toEqual([
-    { event: 'message', data: 'a', id: null },
-    { event: 'message', data: 'b', id: null },
-    { event: 'message', data: 'c', id: null },
-  ])
-})

@@ -1,4 +1,5 @@
 import type { SyncAnswer, Task } from '@holdfast/shared'
+import { allPages } from './all-pages.ts'
 import { readStream } from './read-stream.ts'
 import type { CreateTransport } from './transport.ts'
 
@@ -13,20 +14,7 @@ export function createHoldfastTransport(): CreateTransport {
     const at = (taskId: string, verb: string) => `/${encodeURIComponent(taskId)}/${verb}`
 
     return {
-      async list(query) {
-        const all: Task[] = []
-        let cursor: string | null = null
-        do {
-          const search = new URLSearchParams({ limit: '200', ...query, ...(cursor && { cursor }) })
-          const page: { tasks: Task[]; nextCursor: string | null } = await http.json(
-            'GET',
-            `/v1/tasks?${search}`,
-          )
-          all.push(...page.tasks)
-          cursor = page.nextCursor ?? null
-        } while (cursor)
-        return all
-      },
+      list: (query) => allPages(http, '/v1/tasks', 'tasks', { ...query }),
       sync: ({ known, cursor }) =>
         http.json<SyncAnswer>('POST', '/v1/sync', { body: cursor === null ? { known } : { known, cursor } }),
       submit: (body, key) => post('', body, key),

@@ -46,7 +46,7 @@ export function createHttp({ url, fetch, clock, getToken, session }: HttpOptions
     try {
       return await getToken({ fresh })
     } catch (cause) {
-      throw new HoldfastError('UNAUTHENTICATED', 'getToken() failed, so the request was not sent.', { cause })
+      throw new HoldfastError('UNAUTHENTICATED', 'getToken() failed, so nothing was sent.', { cause })
     }
   }
 
@@ -63,50 +63,38 @@ export function createHttp({ url, fetch, clock, getToken, session }: HttpOptions
   function coerce(cause: unknown) {
     if (session.aborted) return signedOut()
     if (cause instanceof HoldfastError) return cause
-    return new HoldfastError(
-      'NETWORK',
-      'The server could not be reached. Check the connection and try again.',
-      {
-        cause,
-      },
-    )
+    return new HoldfastError('NETWORK', 'The server did not answer. Try again.', {
+      cause,
+    })
+  }
+
+  /** One call with a limit on how long its answer may take. */
+  async function call<T>(parent: AbortSignal, use: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const abort = childAbort(parent)
+    const callOff = clock.after(ANSWER_WITHIN_MS, abort.abort)
+    try {
+      return await use(abort.signal)
+    } catch (error) {
+      throw coerce(error)
+    } finally {
+      callOff()
+      // A stream is read on after its headers, and its parent lives no longer than it does.
+      if (parent === session) abort.release()
+    }
   }
 
   return {
-    async json<T>(method: 'GET' | 'POST', path: string, { body, headers = {} }: RequestOptions = {}) {
-      const abort = childAbort(session)
-      const callOff = clock.after(ANSWER_WITHIN_MS, abort.abort)
-      try {
-        const init: RequestInit =
-          body === undefined
-            ? { method, headers }
-            : {
-                method,
-                headers: { ...headers, 'Content-Type': 'application/json' },
-                body: JSON.stringify(body),
-              }
-        const response = await send(path, init, false, abort.signal)
-        return await unlessAborted(abort.signal, response.json() as Promise<T>)
-      } catch (error) {
-        throw coerce(error)
-      } finally {
-        callOff()
-        abort.release()
-      }
-    },
-
-    async open(path, { headers, signal, fresh }) {
-      const abort = childAbort(signal)
-      const callOff = clock.after(ANSWER_WITHIN_MS, abort.abort)
-      try {
-        return await send(path, { headers }, fresh, abort.signal)
-      } catch (error) {
-        abort.release()
-        throw coerce(error)
-      } finally {
-        callOff()
-      }
-    },
+    json: <T>(method: 'GET' | 'POST', path: string, { body, headers }: RequestOptions = {}) =>
+      call<T>(session, async (signal) => {
+        const init: RequestInit = { method, headers }
+        if (body !== undefined) {
+          init.headers = { ...headers, 'Content-Type': 'application/json' }
+          init.body = JSON.stringify(body)
+        }
+        const response = await send(path, init, false, signal)
+        return unlessAborted(signal, response.json() as Promise<T>)
+      }),
+    open: (path, { headers, signal, fresh }) => call(signal, (own) => send(path, { headers }, fresh, own)),
   }
 }
 
@@ -125,16 +113,16 @@ function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 }
 
 /** Proxies answer without our problem JSON; what they mean is in the status. */
+function codeOf(status: number): HoldfastError['code'] {
+  if (status >= 500) return status === 500 ? 'INTERNAL' : 'UNAVAILABLE'
+  return CODES[status] ?? 'INVALID_REQUEST'
+}
+
 const CODES: Record<number, HoldfastError['code']> = {
-  400: 'INVALID_REQUEST',
   401: 'UNAUTHENTICATED',
   403: 'FORBIDDEN',
   404: 'NOT_FOUND',
-  413: 'BODY_TOO_LARGE',
   429: 'RATE_LIMITED',
-  502: 'UNAVAILABLE',
-  503: 'UNAVAILABLE',
-  504: 'UNAVAILABLE',
 }
 
 async function toError(response: Response): Promise<HoldfastError> {
@@ -142,8 +130,8 @@ async function toError(response: Response): Promise<HoldfastError> {
   const { status } = response
   const retryAfterMs = Number(response.headers.get('Retry-After')) * 1_000 || 0
   return new HoldfastError(
-    problem.code ?? CODES[status] ?? 'INTERNAL',
+    problem.code ?? codeOf(status),
     problem.detail ?? problem.title ?? `The server answered with status ${status}.`,
-    { status, traceId: problem.traceId, retryAfterMs },
+    { status, traceId: problem.traceId ?? null, retryAfterMs },
   )
 }

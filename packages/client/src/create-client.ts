@@ -130,7 +130,7 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
   const end = () => leave((ending) => ending.end())
 
   async function setUser(user: User | null) {
-    if (user && session?.userId === user.id) {
+    if (session && user?.id === store.getState().userId) {
       session.setToken(user.getToken)
       return session.painted
     }

@@ -15,7 +15,7 @@ import { createOutbox, type Outbox } from '../outbox/outbox.ts'
 import { createOrigins } from '../placeholders/origin.ts'
 import type { TaskStore } from '../store/task-store.ts'
 import { ANSWER_WITHIN_MS } from '../tabs/tab-channel.ts'
-import type { Sender, TabMessage } from '../tabs/tab-message.ts'
+import type { TabMessage } from '../tabs/tab-message.ts'
 import { createHttp, type Http } from '../transport/http.ts'
 import type { CreateTransport, SubmitBody, Transport } from '../transport/transport.ts'
 import type { Emit } from './client-events.ts'
@@ -53,7 +53,6 @@ export interface Wish {
 
 /** One user's time with this tab: from `setUser` to the next `setUser` or `logout`. */
 export interface Session {
-  readonly userId: string
   readonly http: Http
   readonly transport: Transport
   readonly outbox: Outbox
@@ -174,7 +173,7 @@ export function startSession(options: SessionOptions): Session {
     if (maySave && leadership.stillLeads()) copy.save(store.getState().tasks)
   }
 
-  function onMessage(message: TabMessage, from: Sender) {
+  function onMessage(message: TabMessage, from: string) {
     if (signal.aborted) return
     leadership.hear(message, from)
     if (message.kind === 'logout') options.onLogout(message.forget)
@@ -194,7 +193,7 @@ export function startSession(options: SessionOptions): Session {
     connection = undefined
   }
 
-  function open(push: boolean, epoch: number, isOurs: () => boolean) {
+  function open(push: boolean, epoch: number) {
     const { stream } = transport
     connection = connect({
       clock,
@@ -202,7 +201,7 @@ export function startSession(options: SessionOptions): Session {
       signal,
       push: push && stream !== undefined,
       isSynced: feed.isSynced,
-      sync: () => feed.sync(undefined, isOurs),
+      sync: () => feed.sync(),
       stream: async ({ onNews, ...how }) =>
         stream?.({
           ...how,
@@ -216,7 +215,7 @@ export function startSession(options: SessionOptions): Session {
       pollInterval: () => pollInterval(store.getState().tasks, feed.serverNow()),
       onSuperseded: leadership.superseded,
       onStatus(status) {
-        if (status !== 'offline' && store.getState().connection === 'offline') outbox.wake()
+        if (status !== 'offline' && store.getState().connection === 'offline') sendAll()
         store.set({ connection: status })
       },
     })
@@ -226,15 +225,15 @@ export function startSession(options: SessionOptions): Session {
     disconnect()
     store.set({ role: 'leader', connection: 'offline' })
     save()
-    open(exclusive, epoch, leadership.stillLeads)
-    void outbox.adopt()
+    open(exclusive, epoch)
+    sendAll()
   }
 
   function follow(understood: boolean) {
     disconnect()
     store.set({ role: 'follower', connection: 'follower' })
     // The leader is of another release: it keeps the stream, and we look for ourselves.
-    if (!understood) return open(false, 0, () => true)
+    if (!understood) return open(false, 0)
     channel?.post({ kind: 'hello' })
     callOffHello = clock.after(ANSWER_WITHIN_MS, () => {
       // Offline as well, then: the leader will tell when it gets through.
@@ -250,10 +249,14 @@ export function startSession(options: SessionOptions): Session {
     void copy.flush()
   }
 
-  function wake(why: 'online' | 'visible') {
-    connection?.wake(why)
+  function sendAll() {
     outbox.wake()
     if (leadership.stillLeads()) void outbox.adopt()
+  }
+
+  function wake(why: 'online' | 'visible') {
+    connection?.wake(why)
+    sendAll()
   }
   const visible = () => {
     if (environment.isVisible()) wake('visible')
@@ -286,7 +289,6 @@ export function startSession(options: SessionOptions): Session {
   }
 
   return {
-    userId: user.id,
     http,
     transport,
     outbox,

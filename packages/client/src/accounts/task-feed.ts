@@ -105,13 +105,15 @@ export function createTaskFeed(options: TaskFeedOptions) {
       cursor = null
     },
     /** Everything, when this tab has no complete picture or `everything` is asked for; else what changed since. */
-    async sync(everything = !isSynced(), mayTakeIn: () => boolean = () => true) {
+    async sync(everything = !isSynced()) {
+      const led = options.stillLeads()
       const held = everything ? Object.values(store.getState().tasks).slice(-MAX_KNOWN) : unfinished()
       const known = Object.fromEntries(
         held.map((task): [string, [number, number | null]] => [task.id, [task.version, task.progress]]),
       )
       const answer = await transport.sync({ known, cursor: everything ? null : cursor })
-      if (mayTakeIn()) takeInAnswer(answer, everything)
+      // Robbed meanwhile: what a former leader asked for is not taken in.
+      if (!led || options.stillLeads()) takeInAnswer(answer, everything)
     },
     /** What the stream brings. */
     receive(news: StreamNews, eventId: string | null) {

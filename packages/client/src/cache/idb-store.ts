@@ -57,3 +57,23 @@ export function openIdbStore(factory: IDBFactory, database: string, clock: Clock
     }
   }
 }
+
+/**
+ * Like idb-keyval's `get`, `update` and `del`, which would bring their own default database along (a hundredth of
+ * what this package may weigh).
+ */
+export const readRecord = (store: UseStore, key: string): Promise<unknown> =>
+  store('readonly', (records) => promisifyRequest(records.get(key)))
+
+/** Read and written in one transaction; resolves when it is on disk. */
+export const changeRecord = (store: UseStore, key: string, to: (held: unknown) => unknown): Promise<void> =>
+  store('readwrite', async (records) => {
+    records.put(to(await promisifyRequest(records.get(key))), key)
+    await promisifyRequest(records.transaction)
+  })
+
+export const dropRecord = (store: UseStore, key: string): Promise<void> =>
+  store('readwrite', async (records) => {
+    records.delete(key)
+    await promisifyRequest(records.transaction)
+  })

@@ -1,4 +1,5 @@
-import { del, get, type UseStore, update } from 'idb-keyval'
+import type { UseStore } from 'idb-keyval'
+import { changeRecord, dropRecord, readRecord } from './idb-store.ts'
 
 /** Why nothing outlives the page: not there, forbidden, full, does not answer or broken, or what was found is unreadable. */
 export type StorageProblem = 'missing' | 'blocked' | 'full' | 'broken' | 'corrupt'
@@ -42,7 +43,7 @@ export function createKeep(store: UseStore | null, onHealth: (health: Health) =>
     return {
       async read() {
         const value = await attempt<unknown>(
-          (disk) => get(key, disk),
+          (disk) => readRecord(disk, key),
           () => memory,
         )
         if (value === undefined || isValid(value)) return value
@@ -53,7 +54,7 @@ export function createKeep(store: UseStore | null, onHealth: (health: Health) =>
         const next = (held: unknown) => to(isValid(held) ? held : undefined)
         return attempt(
           async (disk) => {
-            await update(key, next, disk)
+            await changeRecord(disk, key, next)
             return true
           },
           () => {
@@ -65,7 +66,7 @@ export function createKeep(store: UseStore | null, onHealth: (health: Health) =>
       drop() {
         memory = undefined
         return attempt(
-          (disk) => del(key, disk),
+          (disk) => dropRecord(disk, key),
           () => {},
         )
       },

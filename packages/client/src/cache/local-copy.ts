@@ -60,9 +60,8 @@ export function createLocalCopy(keep: Keep, key: string, clock: Clock): LocalCop
 }
 
 function isStoredCopy(copy: unknown): copy is StoredCopy {
-  if (typeof copy !== 'object' || copy === null) return false
-  const { schema, tasks } = copy as Partial<StoredCopy>
-  return schema === SCHEMA && Array.isArray(tasks) && tasks.every((task) => typeof task?.id === 'string')
+  const { schema, tasks } = (copy ?? {}) as Partial<StoredCopy>
+  return schema === SCHEMA && Array.isArray(tasks) && tasks.every((task) => task?.id)
 }
 
 /** Only what the next visit paints: unfinished tasks, and those that ended lately. */

@@ -9,30 +9,22 @@ import type { Hold, Level } from './level.ts'
 export function createIndexedDbLevel(leases: Leases): Level {
   async function take(may: Parameters<Leases['take']>[0]): Promise<Hold | null> {
     const epoch = await leases.take(may)
-    if (epoch === null) return null
-    let lose = () => {}
-    const lost = new Promise<void>((resolve) => {
-      lose = resolve
-    })
+    if (!epoch) return null
     return {
       epoch,
-      lost,
-      async renew() {
-        const ours = await leases.renew(epoch)
-        if (!ours) lose()
-        return ours
-      },
+      // Nobody tells: the next renewal does, or a message of the new leader's.
+      lost: new Promise(() => {}),
+      renew: () => leases.renew(epoch),
       // A release that fails is a lease that runs out.
       release: () => void leases.release(epoch).catch(() => {}),
     }
   }
-  const tryTake = () => take((held) => !held?.owner)
 
   return {
     name: 'indexeddb',
     exclusive: true,
     freesItself: false,
-    tryTake,
+    tryTake: () => take((held) => !held?.owner),
     // Nothing calls here when it is free: the leader says so on the channel, and else the lease runs out.
     waitFor: (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(null))),
     steal: (epoch) => take((held) => !held?.owner || held.epoch <= epoch),

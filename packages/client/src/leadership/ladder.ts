@@ -2,7 +2,7 @@ import type { UseStore } from 'idb-keyval'
 import type { Environment } from '../environment/environment.ts'
 import type { Items } from '../environment/items.ts'
 import { openTabChannel } from '../tabs/tab-channel.ts'
-import type { Sender, TabMessage } from '../tabs/tab-message.ts'
+import type { TabMessage } from '../tabs/tab-message.ts'
 import { createEveryTabLevel } from './every-tab-level.ts'
 import { createIndexedDbLevel } from './indexeddb-level.ts'
 import { createLeadership } from './leadership.ts'
@@ -10,29 +10,19 @@ import { createLeases } from './lease.ts'
 import type { Level } from './level.ts'
 import { createWebLockLevel } from './web-lock-level.ts'
 
-/** How many of the last messages, ours (from null) and theirs, are there for whoever looks under the bonnet. */
-const REMEMBERED = 50
-
 export interface LadderOptions {
   environment: Environment
   items: Items
   disk: UseStore | null
   name: string
   tabId: string
-  onMessage(message: TabMessage, from: Sender): void
+  onMessage(message: TabMessage, from: string): void
 }
 
 /** The tabs of one user in this browser: the channel between them, and the best way here to have one of them lead. */
 export function createLadder({ environment, items, disk, name, tabId, onMessage }: LadderOptions) {
   const { clock, random, locks, page, isVisible } = environment
   const leases = createLeases({ items, store: disk, name, tabId, clock })
-  const messages: { at: number; from: Sender | null; message: TabMessage }[] = []
-
-  function remember(from: Sender | null, message: TabMessage) {
-    messages.push({ at: clock.now(), from, message })
-    if (messages.length > REMEMBERED) messages.shift()
-  }
-
   const channel = openTabChannel({
     open: environment.openChannel,
     name,
@@ -40,10 +30,7 @@ export function createLadder({ environment, items, disk, name, tabId, onMessage 
     clock,
     isVisible,
     leads: () => ({ leads: leadership.stillLeads(), epoch: leadership.epoch() }),
-    onMessage(message, from) {
-      remember(from, message)
-      onMessage(message, from)
-    },
+    onMessage,
   })
   const levels: Level[] = []
   // Followers live on what the leader tells them.
@@ -62,18 +49,12 @@ export function createLadder({ environment, items, disk, name, tabId, onMessage 
 
   return {
     leadership,
-    channel: channel && {
-      ...channel,
-      post(message: TabMessage) {
-        remember(null, message)
-        channel.post(message)
-      },
-    },
+    channel,
     inspect: () => ({
       ...leadership.inspect(),
       epoch: leadership.epoch(),
       lease: leases.seen(),
-      messages: [...messages],
+      messages: channel?.messages ?? [],
     }),
   }
 }

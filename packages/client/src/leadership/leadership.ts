@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../environment/clock.ts'
 import { listen } from '../environment/listen.ts'
 import type { TabChannel } from '../tabs/tab-channel.ts'
-import { PROTOCOL, type Sender, type TabMessage } from '../tabs/tab-message.ts'
+import { PROTOCOL, type TabMessage } from '../tabs/tab-message.ts'
 import { type Leases, RENEW_MS } from './lease.ts'
 import type { Hold, Level } from './level.ts'
 
@@ -53,7 +53,7 @@ export interface Leadership {
   isCurrent(epoch: number): boolean
   /** The server says that a newer leader has the stream. */
   superseded(): void
-  hear(message: TabMessage, from: Sender): void
+  hear(message: TabMessage, from: string): void
   inspect(): { level: Level['name']; reason: RoleReason }
 }
 
@@ -198,8 +198,8 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     challenging = false
     if (signal.aborted || leading) return
     if (pong) {
-      isCurrent(pong.epoch)
-      if (pong.protocol !== PROTOCOL) events?.follow(false)
+      isCurrent(pong.message.epoch)
+      if (pong.holdfast !== PROTOCOL) events?.follow(false)
       return
     }
     // A hidden tab leaves it to a visible one, unless nothing but us would ever free it.
@@ -304,7 +304,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     hear(message, from) {
       if (resting) return
       if (message.kind === 'offer' && isVisible() && !leading) channel?.post({ kind: 'claim' })
-      else if (message.kind === 'claim' && hiddenLong()) handOver(from.tabId)
+      else if (message.kind === 'claim' && hiddenLong()) handOver(from)
       else if (message.kind === 'yours' && message.to === options.tabId && !leading) {
         void take(leases.highest(), 'handed-to-us')
       } else if (message.kind === 'bye' && !leading && !level.freesItself) void contend()

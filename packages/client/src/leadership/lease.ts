@@ -1,4 +1,5 @@
-import { type UseStore, update } from 'idb-keyval'
+import type { UseStore } from 'idb-keyval'
+import { changeRecord } from '../cache/idb-store.ts'
 import type { Clock } from '../environment/clock.ts'
 import { type Items, readJson } from '../environment/items.ts'
 
@@ -63,14 +64,10 @@ export function createLeases({ items, store, name, tabId, clock }: LeasesOptions
   async function change(to: (held: Lease | undefined) => Lease | null): Promise<number | null> {
     let after: Lease | null = null
     if (!store) throw new DOMException('', 'NotFoundError')
-    await update<Lease | undefined>(
-      key,
-      (held) => {
-        after = to(held)
-        return after ?? held
-      },
-      store,
-    )
+    await changeRecord(store, key, (held) => {
+      after = to(held as Lease | undefined)
+      return after ?? held
+    })
     return (after as Lease | null)?.epoch ?? null
   }
 

@@ -22,11 +22,7 @@ export interface Intent {
 export type Intents = Record<string, Intent>
 
 export function isIntents(value: unknown): value is Intents {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    Object.values(value).every((intent) => typeof intent?.key === 'string' && intent.body?.placeholderId)
-  )
+  return Object.values(value ?? {}).every((intent) => intent?.body?.placeholderId)
 }
 
 /** What stands for the task until there is one. */

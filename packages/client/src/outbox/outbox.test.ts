@@ -156,9 +156,12 @@ describe('the outbox', () => {
     server.next('POST /v1/tasks', { kind: 'hold', until: held })
     const { task } = (await others[0]?.client.submit(wish)) ?? {}
     await until(() => Object.keys(state(leader).unsent).length === 1)
+    const pongs = () =>
+      leader.client.inspect().session?.messages.filter(({ message }) => message.kind === 'pong').length ?? 0
+    const before = pongs()
     leader.page.dispatchEvent(new Event('online'))
-    await elapse(browser.clock, () => posts().length === 1)
-    browser.clock.advance(5_000)
+    // The leader has asked whether the other tab lives, and been told.
+    await until(() => pongs() > before && posts().length === 1)
     release()
     await task
     for (const tab of [leader, ...others]) await until(() => Object.keys(state(tab).unsent).length === 0)
@@ -224,6 +227,22 @@ describe('the outbox', () => {
     const again = await tab.client.retry(failed.id)
     expect(again.retryOf).toBe(failed.id)
     expect(shown(tab)).toEqual([['card', 'waiting', 'this-tab']])
+  })
+
+  it('the same key twice at the same time, or one after the other, is one task and leaves nothing behind', async () => {
+    const tab = await openPushing()
+    const [first, second] = await Promise.all([
+      tab.client.submit({ ...wish, idempotencyKey: 'k' }),
+      tab.client.submit({ ...wish, idempotencyKey: 'k' }),
+    ])
+    const ids = [(await first.task).id, (await second.task).id]
+    const third = await tab.client.submit({ ...wish, idempotencyKey: 'k' })
+    ids.push((await third.task).id)
+    expect(new Set(ids).size).toBe(1)
+    await until(() => Object.keys(state(tab).unsent).length === 0)
+    await tab.client.close()
+    expect(shown(await openTab({ environment: { locks: null, openChannel: null } }))).toHaveLength(1)
+    expect(server.created()).toBe(1)
   })
 
   it('says that storage is memory where nothing can be kept, and sends all the same', async () => {

@@ -42,6 +42,12 @@ export interface OutboxOptions {
   tellOthers(): void
 }
 
+interface Answer {
+  task: Promise<Task>
+  resolve(task: Task): void
+  reject(error: unknown): void
+}
+
 /**
  * What is to be sent, on disk before it goes over the network: a page, a tab or a browser that dies at any point
  * leaves the intent and its key behind, and the next one sends it. One page sends each, as its `sender`.
@@ -49,7 +55,7 @@ export interface OutboxOptions {
 export function createOutbox(options: OutboxOptions): Outbox {
   const { record, tabId, clock, session } = options
   const underWay = new Set<string>()
-  const answers = new Map<string, { resolve(task: Task): void; reject(error: unknown): void }>()
+  const answers = new Map<string, Answer>()
   let wakeUp = childAbort(session)
   let known: Intents = {}
 
@@ -74,54 +80,63 @@ export function createOutbox(options: OutboxOptions): Outbox {
   const put = (intent: Intent) => change((intents) => ({ ...intents, [intent.key]: intent }))
   const remove = (key: string) => change(({ [key]: _, ...rest }) => rest)
 
+  /** One per key, however often it is asked for. */
   function answerOf(key: string): Promise<Task> {
-    const task = new Promise<Task>((resolve, reject) => answers.set(key, { resolve, reject }))
+    const known = answers.get(key)
+    if (known) return known.task
+    let settle: Pick<Answer, 'resolve' | 'reject'> | undefined
+    const task = new Promise<Task>((resolve, reject) => {
+      settle = { resolve, reject }
+    })
     // Whoever does not look at it has the placeholder, which shows the failure as well.
     task.catch(() => {})
-    session.addEventListener('abort', () => answers.get(key)?.reject(signedOut()))
+    session.addEventListener('abort', () => settle?.reject(signedOut()))
+    if (settle) answers.set(key, { task, ...settle })
     return task
   }
 
-  async function fail(intent: Intent, error: HoldfastError) {
-    answers.get(intent.key)?.reject(error)
-    answers.delete(intent.key)
-    options.onFailed(intent, error)
-    // A retry that was refused leaves the task it was to repeat in its place.
-    if (intent.retryOf !== null) await remove(intent.key)
-    else {
-      const { code, message } = error
-      await put({ ...intent, failure: { code, message, retryable: code === 'NOT_SENT' } })
+  /** Until there is an answer, a clear no, or no use in trying any more. Null: the session has ended. */
+  async function deliver(intent: Intent): Promise<Task | HoldfastError | null> {
+    for (let attempt = 0; !session.aborted; attempt++) {
+      if (options.serverNow() - intent.createdAt >= EXPIRES_MS) {
+        return new HoldfastError(
+          'NOT_SENT',
+          'Not sent for a day, so given up. Send it again if you still want it.',
+        )
+      }
+      try {
+        return await options.send(intent)
+      } catch (error) {
+        if (!mayPass(error)) return error as HoldfastError
+        const pause = Math.max(error.retryAfterMs, backoff(attempt, options.random))
+        await sleep(clock, pause, wakeUp.signal)
+      }
     }
+    return null
   }
 
   async function send(intent: Intent) {
     const { key } = intent
     if (underWay.has(key)) return
     underWay.add(key)
-    try {
-      for (let attempt = 0; !session.aborted; attempt++) {
-        if (options.serverNow() - intent.createdAt >= EXPIRES_MS) {
-          const message = 'Not sent for a day, so it was given up. Send it again if you still want it.'
-          return await fail(intent, new HoldfastError('NOT_SENT', message))
-        }
-        try {
-          const task = await options.send(intent)
-          if (session.aborted) return
-          options.onSent(intent, task)
-          answers.get(key)?.resolve(task)
-          answers.delete(key)
-          await remove(key)
-          return
-        } catch (error) {
-          if (session.aborted) return
-          if (!mayPass(error)) return await fail(intent, error as HoldfastError)
-          const pause = Math.max(error.retryAfterMs, backoff(attempt, options.random))
-          await sleep(clock, pause, wakeUp.signal)
-        }
-      }
-    } finally {
-      underWay.delete(key)
+    const outcome = await deliver(intent)
+    // From here on the same key again is a new try.
+    const answer = answers.get(key)
+    answers.delete(key)
+    underWay.delete(key)
+    if (session.aborted || !outcome) return
+    if (!(outcome instanceof HoldfastError)) {
+      options.onSent(intent, outcome)
+      answer?.resolve(outcome)
+      await remove(key)
+      return
     }
+    answer?.reject(outcome)
+    options.onFailed(intent, outcome)
+    const { code, message } = outcome
+    // A retry that was refused leaves the task it was to repeat in its place.
+    if (intent.retryOf !== null) await remove(key)
+    else await put({ ...intent, failure: { code, message, retryable: code === 'NOT_SENT' } })
   }
 
   const isAbandoned = async ({ sender, claimedAt }: Intent) =>

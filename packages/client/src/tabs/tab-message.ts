@@ -45,18 +45,18 @@ export type TabMessage =
   /** What waits to be sent has changed: read it again. */
   | { kind: 'outbox' }
 
-export interface Sender {
-  tabId: string
-  protocol: number
-  visible: boolean
-}
-
-export interface Envelope {
+/** A message and who it is from. */
+export interface Envelope<M extends TabMessage = TabMessage> {
+  /** The sender's protocol. */
   holdfast: number
   from: string
   visible: boolean
-  message: TabMessage
+  /** By the sender's clock, which is everybody's here. */
+  at: number
+  message: M
 }
+
+export type Pong = Envelope<Extract<TabMessage, { kind: 'pong' }>>
 
 const CORE = ['ping', 'pong', 'offer', 'claim', 'yours', 'bye', 'logout']
 

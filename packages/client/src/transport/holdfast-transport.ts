@@ -8,7 +8,7 @@ export function createHoldfastTransport(): CreateTransport {
   return (link) => {
     const { http } = link
     const post = async (path: string, body?: unknown, key?: string) => {
-      const headers: Record<string, string> = key === undefined ? {} : { 'Idempotency-Key': key }
+      const headers = key === undefined ? undefined : { 'Idempotency-Key': key }
       return (await http.json<{ task: Task }>('POST', `/v1/tasks${path}`, { body, headers })).task
     }
     const at = (taskId: string, verb: string) => `/${encodeURIComponent(taskId)}/${verb}`

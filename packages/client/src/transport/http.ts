@@ -114,8 +114,7 @@ function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 
 /** Proxies answer without our problem JSON; what they mean is in the status. */
 function codeOf(status: number): HoldfastError['code'] {
-  if (status >= 500) return status === 500 ? 'INTERNAL' : 'UNAVAILABLE'
-  return CODES[status] ?? 'INVALID_REQUEST'
+  return CODES[status] ?? (status < 500 ? 'INVALID_REQUEST' : 'UNAVAILABLE')
 }
 
 const CODES: Record<number, HoldfastError['code']> = {

@@ -1,6 +1,6 @@
 import { IDBFactory } from 'fake-indexeddb'
 import { vi } from 'vitest'
-import { createClient, type Environment, type HoldfastClient } from '../src/index.ts'
+import { type CreateTransport, createClient, type Environment, type HoldfastClient } from '../src/index.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
 import { MemoryStorage } from './memory-storage.ts'
 
@@ -9,6 +9,7 @@ export interface TabOptions {
   sessionStorage?: MemoryStorage
   environment?: Partial<Environment>
   fetch?: typeof fetch
+  transport?: CreateTransport
 }
 
 export interface Tab {
@@ -37,6 +38,7 @@ export function createBrowser(url: string) {
       url,
       app,
       fetch: options.fetch,
+      transport: options.transport,
       environment: { clock, indexedDB, localStorage, sessionStorage, page, ...options.environment },
     })
     open.add(client)

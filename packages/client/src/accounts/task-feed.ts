@@ -139,5 +139,3 @@ export function createTaskFeed(options: TaskFeedOptions) {
     },
   }
 }
-
-export type TaskFeed = ReturnType<typeof createTaskFeed>

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createBrowser, elapse, type Tab, until } from '../../test/browser.ts'
 import { type ContractServer, startContractServer } from '../../test/contract-server.ts'
+import { trackedTask } from '../../test/tracked-task.ts'
+import { PROTOCOL } from './tab-message.ts'
 
 let server: ContractServer
 let browser: ReturnType<typeof createBrowser>
@@ -197,5 +199,56 @@ describe('several tabs', () => {
     await tab.signIn()
     await until(() => state(tab).connection === 'polling')
     expect(state(tab)).toMatchObject({ role: 'leader', restore: 'confirmed' })
+  })
+
+  it('F3 F7: after log-out and log-in, one’s own tasks are still this browser’s', async () => {
+    const leader = await openLeader()
+    const follower = await openFollower()
+    const submission = await follower.client.submit({ type: 'image', params: {} })
+    const { id } = await submission.task
+    await follower.client.logout()
+    await until(() => state(leader).restore === 'signed-out')
+    await follower.signIn()
+    await until(() => id in state(follower).tasks)
+    expect(state(follower).tasks[id]?.origin).toBe('this-tab')
+    await leader.signIn()
+    await until(() => id in state(leader).tasks)
+    expect(state(leader).tasks[id]?.origin).toBe('other-tab')
+    await follower.client.logout({ forget: true })
+    await until(() => state(leader).restore === 'signed-out')
+    await leader.signIn()
+    await until(() => id in state(leader).tasks)
+    expect(state(leader).tasks[id]?.origin).toBe('other-device')
+  })
+
+  it('F5: what an older leader says is not listened to', async () => {
+    await openLeader()
+    const follower = await openFollower()
+    const channel = new BroadcastChannel(`holdfast:${browser.app}:alice`)
+    const say = (epoch: number, id: string) => {
+      const tasks = [trackedTask({ id })]
+      const news = { tasks, gone: [], complete: false, confirmed: true, cursor: 'x', clockOffset: 0 }
+      const message = { kind: 'states', epoch, ...news }
+      channel.postMessage({ holdfast: PROTOCOL, from: 'ghost', visible: true, at: 0, message })
+    }
+    say(0, 'old')
+    say(1, 'current')
+    await until(() => 'current' in state(follower).tasks)
+    expect(state(follower).tasks).not.toHaveProperty('old')
+    channel.close()
+  })
+
+  it('F5: a leader whose stream was superseded stands down, says its new epoch, and there is one stream', async () => {
+    const tab = await openLeader()
+    const epochs = () =>
+      server.requests
+        .filter(({ path }) => path === '/v1/stream')
+        .map(({ headers }) => headers['x-holdfast-epoch'])
+    server.endStreams('superseded')
+    await until(() => state(tab).role === 'follower')
+    await elapse(browser.clock, () => epochs().length === 2)
+    await until(() => state(tab).connection === 'push')
+    expect(epochs()).toEqual(['1', '2'])
+    expect(server.streams.size).toBe(1)
   })
 })

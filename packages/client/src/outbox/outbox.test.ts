@@ -62,7 +62,7 @@ function openMortal() {
 }
 
 describe('the outbox', () => {
-  it('shows a placeholder from the first moment, and puts the task in its place in one step', async () => {
+  it('shows a placeholder before anything is sent, and puts the task in its place in one step', async () => {
     const tab = await openPushing()
     let release = () => {}
     const held = new Promise<void>((resolve) => {
@@ -74,9 +74,7 @@ describe('the outbox', () => {
       const now = JSON.stringify(shown(tab))
       if (seen.at(-1) !== now) seen.push(now)
     })
-    const submitting = tab.client.submit({ ...wish, placeholderId: 'card' })
-    expect(shown(tab)).toEqual([['card', 'unsent', 'this-tab']])
-    const { task, placeholderId, storage } = await submitting
+    const { task, placeholderId, storage } = await tab.client.submit({ ...wish, placeholderId: 'card' })
     expect(storage).toBe('durable')
     expect(shown(tab)).toEqual([[placeholderId, 'unsent', 'this-tab']])
     release()

@@ -161,8 +161,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
   async function add(given: Parameters<Outbox['add']>[0]) {
     const intent: Intent = { ...given, sender: tabId, claimedAt: clock.now(), failure: null }
     const task = answerOf(intent.key)
-    // Before it is written: the eye is faster than the disk.
-    show({ ...known, [intent.key]: intent })
+    // It shows as soon as it is written and no sooner: what a person has seen must not be lost (tried: a tab that
+    // crashed as its card appeared).
     const durable = await put(intent)
     if (session.aborted) throw signedOut()
     void send(intent)

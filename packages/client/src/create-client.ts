@@ -1,6 +1,7 @@
 import { placeholderIdOf, type Task } from '@holdfast/shared'
 import type { ClientEvents } from './accounts/client-events.ts'
-import { type Session, type SessionInsight, startSession, type User } from './accounts/session.ts'
+import type { Session, SessionInsight, User } from './accounts/session.ts'
+import { startSession } from './accounts/start-session.ts'
 import { browserEnvironment, type Environment } from './environment/environment.ts'
 import { randomId } from './environment/random-id.ts'
 import { signedOut } from './holdfast-error.ts'

@@ -49,8 +49,8 @@ export function createLeases({ items, store, name, tabId, clock }: LeasesOptions
 
   function seen(): Lease | null {
     const lease = readJson(items, key) as Partial<Lease> | null
-    if (typeof lease?.epoch !== 'number' || typeof lease.expiresAt !== 'number') return null
-    known = Math.max(known, lease.epoch)
+    if (!Number.isSafeInteger(lease?.epoch) || typeof lease?.expiresAt !== 'number') return null
+    known = Math.max(known, lease.epoch ?? 0)
     return lease as Lease
   }
 

@@ -64,9 +64,9 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null
 
 const CHECKS: Record<string, (message: Record<string, unknown>) => boolean> = {
-  pong: ({ epoch }) => typeof epoch === 'number',
+  pong: ({ epoch }) => Number.isSafeInteger(epoch),
   states: ({ epoch, tasks, gone }) =>
-    typeof epoch === 'number' && Array.isArray(tasks) && Array.isArray(gone),
+    Number.isSafeInteger(epoch) && Array.isArray(tasks) && Array.isArray(gone),
   task: ({ task }) => isObject(task),
 }
 

@@ -99,7 +99,7 @@ test('S2: another person sees nothing and gets 404 by id', async ({
   expect(await api.tasks()).toEqual([])
 })
 
-test('F8: the answer to a submit is lost; sending it again makes no second task', async ({
+test('F8: the answer to a submit is lost; it is sent again by itself and makes no second task', async ({
   holdfast,
   openStudio,
   person,
@@ -112,11 +112,45 @@ test('F8: the answer to a submit is lost; sending it again makes no second task'
   })
   await studio.page.getByRole('textbox', { name: 'Prompt' }).fill(prompt)
   await studio.page.keyboard.press('Enter')
-  await expect(studio.page.getByText('we cannot tell whether this was started')).toBeVisible()
-  await studio.page.unroute('**/v1/tasks')
-  await studio.page.getByRole('textbox', { name: 'Prompt' }).press('Enter')
+  // The wish is kept, so the input is free, and the card is there.
   await expect(studio.page.getByRole('textbox', { name: 'Prompt' })).toHaveValue('')
+  await expect(studio.card(prompt)).toHaveAttribute('data-status', 'pending')
+  await studio.page.unroute('**/v1/tasks')
+  await expect(studio.card(prompt).getByRole('button', { name: 'Cancel' })).toBeVisible({ timeout: 40_000 })
   await expect(studio.card(prompt)).toHaveCount(1)
   await expect(studio.card(prompt)).toHaveAttribute('data-origin', 'this-tab')
   expect(await (await apiOf(holdfast, person)).tasks()).toHaveLength(1)
+})
+
+test('F8: submitted without a network, reloaded, and sent once when it is back', async ({
+  holdfast,
+  openStudio,
+  person,
+}) => {
+  const studio = await openStudio()
+  await studio.generate('[slow] a first boat')
+  const prompt = '[slow] a second boat'
+  await studio.page.route('**/v1/tasks', (route) => route.abort('internetdisconnected'))
+  await studio.generate(prompt)
+  await expect(studio.card(prompt)).toContainText('to be sent')
+  await studio.page.reload()
+  await expect(studio.card(prompt)).toContainText('to be sent')
+  await expect(studio.card(prompt)).toHaveAttribute('data-origin', 'this-tab')
+  await studio.page.unroute('**/v1/tasks')
+  await expect(studio.card(prompt).getByRole('button', { name: 'Cancel' })).toBeVisible({ timeout: 40_000 })
+  await expect(studio.card(prompt)).toHaveCount(1)
+  expect(await (await apiOf(holdfast, person)).tasks()).toHaveLength(2)
+})
+
+test('F3: after log-out and log-in in the same tab, the task is still this tab’s', async ({
+  openStudio,
+  person,
+}) => {
+  const studio = await openStudio()
+  const prompt = '[slow] a well in the desert'
+  await studio.generate(prompt)
+  await expect(studio.card(prompt).getByRole('button', { name: 'Cancel' })).toBeVisible()
+  await studio.logOut()
+  await studio.signIn(person)
+  await expect(studio.card(prompt)).toHaveAttribute('data-origin', 'this-tab')
 })

@@ -29,6 +29,11 @@ await check('format and lint', 'To correct what can be: node_modules/.bin/biome 
   root,
 ])
 await check('types', '', [commandFile('typescript', root, 'tsc'), '-b'])
+await check(
+  'size of the client',
+  'The limits are in .size-limit.json; nothing may be added without taking something away.',
+  [commandFile('size-limit')],
+)
 await check('unused files, exports and dependencies', '', [commandFile('knip')])
 
 await ensureStudioBuilt()

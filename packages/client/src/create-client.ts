@@ -1,50 +1,55 @@
-import { nameChange, type Priority, type Task, type TaskChange } from '@holdfast/shared'
-import { type Conversations, createConversations } from './conversations.ts'
-import { browserEnvironment, type Environment } from './environment.ts'
+import { placeholderIdOf, type Task } from '@holdfast/shared'
+import type { ClientEvents } from './accounts/client-events.ts'
+import type { Session, SessionInsight, User } from './accounts/session.ts'
+import { startSession } from './accounts/start-session.ts'
+import { browserEnvironment, type Environment } from './environment/environment.ts'
+import { randomId } from './environment/random-id.ts'
 import { signedOut } from './holdfast-error.ts'
-import type { TrackedTask } from './merge-tasks.ts'
-import { randomId } from './random-id.ts'
-import { type Session, startSession, type User } from './session.ts'
-import { createTaskStore, type ReadonlyStore } from './task-store.ts'
+import type { SettleHandler } from './inbox/inbox.ts'
+import { type ClientState, createTaskStore, type ReadonlyStore } from './store/task-store.ts'
+import { type Conversations, createConversations } from './transport/conversations.ts'
+import { createHoldfastTransport } from './transport/holdfast-transport.ts'
+import type { CreateTransport, ListQuery, SubmitBody } from './transport/transport.ts'
 
 export interface ClientOptions {
   /** Base URL of the server. @default '' (same origin) */
   url?: string
-  /** Separates apps (and environments) that share an origin; part of every storage, lock and channel name. @default 'app' */
+  /** Separates apps that share an origin; part of every storage, lock and channel name. @default 'app' */
   app?: string
+  /** Separates deployments of one app that share an origin: 'staging', a preview's name. @default none */
+  deployment?: string
   /** @default globalThis.fetch */
   fetch?: typeof fetch
-  /** Replaces parts of the browser: for tests, and for places that are almost a browser. */
+  /** Talks to the backend. @default createHoldfastTransport() */
+  transport?: CreateTransport
+  /** Replaces parts of the browser: for tests, simulations, and places that are almost a browser. */
   environment?: Partial<Environment>
 }
 
-export interface SubmitInput {
-  type: string
-  params: Record<string, unknown>
-  conversationId?: string
-  /** The id under which the app already shows the task; made from the task's id when there is none. */
-  placeholderId?: string
-  metadata?: Record<string, unknown>
-  /** Its place within its lane. @default 'normal' */
-  priority?: Priority
-  /** How often a refused submit is tried. @default 3 */
-  maxAttempts?: number
-  /** How long it may run. @default what its type allows */
-  timeoutMs?: number
+export interface SubmitInput<Type extends string = string, Params = Record<string, unknown>>
+  extends Omit<SubmitBody, 'type' | 'params'> {
+  type: Type
+  params: Params
   /**
-   * Submits with the same key and content are one task. After a `NETWORK` error nobody can tell whether the server
-   * got it: submit again with the same key and it is not made twice.
+   * Submits with the same key and content are one task, so a wish that is sent again is not made twice.
    * @default a new one for each call
    */
   idempotencyKey?: string
 }
 
-export interface ClientEvents {
-  /** The server has confirmed what is still unfinished, oldest first. Once per sign-in. */
-  restored: { tasks: TrackedTask[] }
-  /** A task known here as unfinished has ended. */
-  settled: { task: TrackedTask; change: TaskChange }
+/** A submit that this browser has written down, and sends as soon as it can. */
+export interface Submission<T = Task> {
+  /** Its idempotency key; what `discard` and `resend` take. */
+  key: string
+  placeholderId: string
+  /** `memory`: this browser keeps nothing, so a closed page may lose it before it is sent. */
+  storage: ClientState['storage']
+  /** The server has it. Rejects when it is refused, given up after a day, or the user signs out first. */
+  task: Promise<T>
 }
+
+/** What goes on inside, for devtools; not a public contract. */
+export type Insight = ClientState & { session: SessionInsight | null }
 
 export interface HoldfastClient {
   /** A read-only zustand store. */
@@ -54,17 +59,36 @@ export interface HoldfastClient {
    * Resolves when the local copy is painted; it waits for no network.
    */
   setUser(user: User | null): Promise<void>
-  /** Ends the session in every tab of this browser: aborts, drops late replies, clears memory, deletes the local copy. */
-  logout(): Promise<void>
-  submit(input: SubmitInput): Promise<Task>
+  /**
+   * Ends the session in every tab of this browser: aborts, drops late replies, clears memory, deletes the local copy.
+   * What is not yet sent or saved waits for this user's next log-in; with `forget` it goes too.
+   */
+  logout(options?: { forget?: boolean }): Promise<void>
+  /** Resolves when the wish is written down; it shows at once, and is sent now or when there is a network. */
+  submit(input: SubmitInput): Promise<Submission>
+  /** Sends one again that was refused or given up. */
+  resend(key: string): Promise<void>
+  /** Takes one that is not sent off the list. */
+  discard(key: string): Promise<void>
   cancel(taskId: string): Promise<Task>
   /** A failed or cancelled task again, as a new task that takes over its placeholder. */
   retry(taskId: string): Promise<Task>
+  /** Has the server write a finished task's missing message, then hands the task to the app's handlers again. */
+  retrySave(taskId: string): Promise<Task>
   /** Asks the server now. */
   refresh(): Promise<void>
+  /** Tasks from the server, all pages, whether or not they are in the store. */
+  list(query?: ListQuery): Promise<Task[]>
   readonly conversations: Conversations
   /** Returns the undo. */
   on<E extends keyof ClientEvents>(event: E, listener: (payload: ClientEvents[E]) => void): () => void
+  /**
+   * What to do when a task has ended: at least once per browser, in one tab at a time, for what ended since this
+   * browser first synced for this user. A handler that throws is tried again after a reload. Returns the undo.
+   */
+  onSettled(handler: SettleHandler): () => void
+  /** @internal */
+  inspect(): Insight
   /** Releases everything: stream, lock, channel, timers. Idempotent. */
   close(): Promise<void>
 }
@@ -73,21 +97,19 @@ export interface HoldfastClient {
  * @example
  * const client = createClient({ url: 'https://api.example.com' })
  * await client.setUser({ id: 'alice', getToken: () => auth.token() })
- * const task = await client.submit({ type: 'image', params: { prompt: 'a lighthouse' } })
+ * const { task } = await client.submit({ type: 'image', params: { prompt: 'a lighthouse' } })
  */
 export function createClient(options: ClientOptions = {}): HoldfastClient {
   const store = createTaskStore()
   store.set({ tabId: randomId() })
-  const listeners: { [E in keyof ClientEvents]: Set<(payload: ClientEvents[E]) => void> } = {
-    restored: new Set(),
-    settled: new Set(),
-  }
+  const listeners = new Set<{ event: keyof ClientEvents; listener: (payload: never) => void }>()
+  const handlers = new Map<SettleHandler, () => void>()
   let session: Session | undefined
 
   function emit<E extends keyof ClientEvents>(event: E, payload: ClientEvents[E]) {
-    for (const listener of listeners[event]) {
+    for (const { event: name, listener } of listeners) {
       // A listener's error is the app's to see, but must not stop the stream that called it.
-      queueMicrotask(() => listener(payload))
+      if (name === event) queueMicrotask(() => listener(payload as never))
     }
   }
 
@@ -109,32 +131,37 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
   const end = () => leave((ending) => ending.end())
 
   async function setUser(user: User | null) {
-    if (user && session?.userId === user.id) {
+    if (session && user?.id === store.getState().userId) {
       session.setToken(user.getToken)
       return session.painted
     }
     const ended = end()
     if (!user) return ended
+    const environment = { ...browserEnvironment(), ...options.environment }
     const started = startSession({
       user,
       app: options.app ?? 'app',
+      deployment: options.deployment,
       url: options.url ?? '',
-      fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-      environment: { ...browserEnvironment(), ...options.environment },
+      environment: { ...environment, fetch: options.fetch ?? environment.fetch },
+      transport: options.transport ?? createHoldfastTransport(),
       store,
-      onRestored: (tasks) => emit('restored', { tasks }),
-      onSettled(tasks) {
-        for (const task of tasks) emit('settled', { task, change: nameChange(undefined, task) })
-      },
-      onLogout() {
-        if (session === started) void leave((ending) => ending.purge({ tellOthers: false }))
+      emit,
+      onLogout(forget) {
+        if (session === started) void leave((ending) => ending.purge({ tellOthers: false, forget }))
       },
     })
     session = started
+    for (const handler of handlers.keys()) handlers.set(handler, started.inbox.handle(handler))
     await started.painted
   }
 
-  const pathOf = (taskId: string) => `/v1/tasks/${encodeURIComponent(taskId)}`
+  async function learned(call: (session: Session) => Promise<Task>) {
+    const caller = current()
+    const task = await call(caller)
+    caller.learn(task)
+    return task
+  }
 
   return {
     store: {
@@ -143,21 +170,48 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
       subscribe: store.subscribe,
     },
     setUser,
-    logout: () => leave((ending) => ending.purge({ tellOthers: true })),
-    submit: async ({ idempotencyKey, ...body }) => current().submit('/v1/tasks', body, idempotencyKey),
-    async cancel(taskId) {
-      const canceller = current()
-      const { task } = await canceller.http.json<{ task: Task }>('POST', `${pathOf(taskId)}/cancel`)
-      canceller.learn(task)
+    logout: ({ forget = false } = {}) => leave((ending) => ending.purge({ tellOthers: true, forget })),
+    async submit({ idempotencyKey: key = randomId(), placeholderId = key, ...rest }) {
+      const wish = { key, body: { ...rest, placeholderId }, retryOf: null }
+      const { durable, task } = await current().submit(wish)
+      return { key, placeholderId, storage: durable ? 'durable' : 'memory', task }
+    },
+    resend: async (key) => current().outbox.resend(key),
+    discard: async (key) => current().outbox.discard(key),
+    cancel: (taskId) => learned(({ transport }) => transport.cancel(taskId)),
+    async retry(taskId) {
+      const known = store.getState().tasks[taskId]
+      const body = {
+        type: known?.type ?? '',
+        params: known?.params ?? {},
+        conversationId: known?.conversationId ?? undefined,
+        placeholderId: placeholderIdOf({ id: taskId, placeholderId: known?.placeholderId ?? null }),
+      }
+      return (await current().submit({ key: randomId(), body, retryOf: taskId })).task
+    },
+    async retrySave(taskId) {
+      const saver = current()
+      const task = await learned(({ transport }) => transport.save(taskId))
+      const tracked = store.getState().tasks[taskId]
+      if (tracked) await saver.inbox.redo(tracked)
       return task
     },
-    retry: async (taskId) => current().submit(`${pathOf(taskId)}/retry`),
     refresh: async () => current().refresh(),
+    list: async (query = {}) => current().transport.list(query),
     conversations: createConversations(() => current().http),
     on(event, listener) {
-      listeners[event].add(listener)
-      return () => listeners[event].delete(listener)
+      const entry = { event, listener }
+      listeners.add(entry)
+      return () => listeners.delete(entry)
     },
+    onSettled(handler) {
+      handlers.set(handler, session?.inbox.handle(handler) ?? (() => {}))
+      return () => {
+        handlers.get(handler)?.()
+        handlers.delete(handler)
+      }
+    },
+    inspect: () => ({ ...store.getState(), session: session?.inspect() ?? null }),
     close: end,
   }
 }

@@ -11,24 +11,33 @@ interface Details {
 /** Everything this package rejects with. Branch on `code`; show `message`. */
 export class HoldfastError extends Error {
   override readonly name = 'HoldfastError'
-  /** A code of the server, `NETWORK` when no answer came, `SIGNED_OUT` when there is no user (any more). */
-  readonly code: ProblemCode | 'NETWORK' | 'SIGNED_OUT'
+  /**
+   * A code of the server, `NETWORK` when no answer came, `SIGNED_OUT` when there is no user (any more), `NOT_SENT`
+   * when a submit could not be sent for a day, `UNSUPPORTED` when the backend in use has no such call.
+   */
+  readonly code: ProblemCode | 'NETWORK' | 'SIGNED_OUT' | 'NOT_SENT' | 'UNSUPPORTED'
   /** The HTTP status, or null when there was no answer. */
-  readonly status: number | null
+  declare readonly status: number | null
   /** Quote it when asking the operator: the server's log lines carry the same id. */
-  readonly traceId: string | null
+  declare readonly traceId: string | null
   /** @internal */
-  readonly retryAfterMs: number
+  declare readonly retryAfterMs: number
 
-  constructor(code: HoldfastError['code'], message: string, details: Details = {}) {
-    super(message, { cause: details.cause })
+  constructor(code: HoldfastError['code'], message: string, { cause, ...details }: Details = {}) {
+    super(message, { cause })
     this.code = code
-    this.status = details.status ?? null
-    this.traceId = details.traceId ?? null
-    this.retryAfterMs = details.retryAfterMs ?? 0
+    Object.assign(this, { status: null, traceId: null, retryAfterMs: 0 }, details)
   }
 }
 
 export function signedOut(): HoldfastError {
   return new HoldfastError('SIGNED_OUT', 'Nobody is signed in. Call setUser() first.')
+}
+
+/** Whether the same call may work later: nothing was decided. */
+export function mayPass(error: unknown): error is HoldfastError {
+  if (!(error instanceof HoldfastError)) return false
+  const { code, status } = error
+  if (status === null) return code === 'NETWORK' || code === 'UNAUTHENTICATED'
+  return status === 401 || status === 429 || status >= 500
 }

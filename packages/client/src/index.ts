@@ -9,20 +9,52 @@ export type {
   TaskOutput,
   TaskStatus,
 } from '@holdfast/shared'
-export type { Clock } from './clock.ts'
-export type { Conversations } from './conversations.ts'
+export type { ClientEvents } from './accounts/client-events.ts'
+export type { User } from './accounts/session.ts'
+export type { StorageProblem } from './cache/kept.ts'
 export {
-  type ClientEvents,
   type ClientOptions,
   createClient,
   type HoldfastClient,
+  type Insight,
+  type Submission,
   type SubmitInput,
 } from './create-client.ts'
-export type { Environment } from './environment.ts'
+export type { Clock } from './environment/clock.ts'
+export { browserEnvironment, type Environment } from './environment/environment.ts'
 export { HoldfastError } from './holdfast-error.ts'
-export type { TrackedTask } from './merge-tasks.ts'
-export type { Origin } from './origin.ts'
-export { type Placeholder, toPlaceholder, toPlaceholders } from './placeholder.ts'
-export type { User } from './session.ts'
-export type { ChannelPort } from './tab-channel.ts'
-export type { ClientState, ReadonlyStore } from './task-store.ts'
+export type { SettleHandler } from './inbox/inbox.ts'
+export {
+  createMessageListAdapter,
+  type MessageListEntry,
+  type MessageListOptions,
+} from './placeholders/message-list.ts'
+export type { Origin } from './placeholders/origin.ts'
+export {
+  type Placeholder,
+  type PlaceholderDetail,
+  toPlaceholder,
+  toPlaceholders,
+} from './placeholders/placeholder.ts'
+export type { TrackedTask } from './store/merge-tasks.ts'
+export type { ClientState, ReadonlyStore } from './store/task-store.ts'
+export type { ChannelPort } from './tabs/tab-channel.ts'
+export type { Conversations } from './transport/conversations.ts'
+export { createHoldfastTransport } from './transport/holdfast-transport.ts'
+export type { Http } from './transport/http.ts'
+export {
+  createPollingEndpointTransport,
+  type EndpointTask,
+  type PollingEndpointOptions,
+} from './transport/polling-endpoint-transport.ts'
+export type {
+  CreateTransport,
+  ListQuery,
+  StreamNews,
+  StreamOptions,
+  StreamOutcome,
+  SubmitBody,
+  SyncQuestion,
+  Transport,
+  TransportLink,
+} from './transport/transport.ts'

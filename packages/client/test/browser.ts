@@ -1,13 +1,15 @@
 import { IDBFactory } from 'fake-indexeddb'
 import { vi } from 'vitest'
-import { createClient, type Environment, type HoldfastClient } from '../src/index.ts'
+import { type CreateTransport, createClient, type Environment, type HoldfastClient } from '../src/index.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
+import { MemoryStorage } from './memory-storage.ts'
 
 export interface TabOptions {
   /** What the tab before the reload kept. */
   sessionStorage?: MemoryStorage
   environment?: Partial<Environment>
   fetch?: typeof fetch
+  transport?: CreateTransport
 }
 
 export interface Tab {
@@ -16,18 +18,6 @@ export interface Tab {
   sessionStorage: MemoryStorage
   tokens: { fresh: boolean }[]
   signIn(user?: string): Promise<void>
-}
-
-export class MemoryStorage extends Map<string, string> {
-  getItem(key: string) {
-    return this.get(key) ?? null
-  }
-  setItem(key: string, value: string) {
-    this.set(key, value)
-  }
-  removeItem(key: string) {
-    this.delete(key)
-  }
 }
 
 let browsers = 0
@@ -48,6 +38,7 @@ export function createBrowser(url: string) {
       url,
       app,
       fetch: options.fetch,
+      transport: options.transport,
       environment: { clock, indexedDB, localStorage, sessionStorage, page, ...options.environment },
     })
     open.add(client)
@@ -71,6 +62,7 @@ export function createBrowser(url: string) {
     app,
     clock,
     indexedDB,
+    localStorage,
     openTab,
     async close() {
       await Promise.all([...open].map((client) => client.close()))

@@ -8,6 +8,7 @@ import {
   PROBLEMS,
   type Problem,
   type ProblemCode,
+  type StreamEnd,
   type Task,
 } from '@holdfast/shared'
 
@@ -24,6 +25,7 @@ interface Stream {
   user: string
   response: ServerResponse
   browser: string | undefined
+  epoch: number
 }
 
 /** What may happen to a request instead of an answer, or before it. */
@@ -102,7 +104,7 @@ export async function startContractServer() {
     const user = token.split('.')[0] ?? ''
 
     const [, , resource, id, verb] = pathname.split('/')
-    if (resource === 'stream') return openStream(request, response, user, seen)
+    if (resource === 'stream') return openStream(request, response, user, seen, refuse)
     if (resource === 'sync') return send(200, syncFor(user, body))
     if (resource === 'tasks' && method === 'POST' && (!id || verb === 'retry')) {
       const key = `${user} ${request.headers['idempotency-key']}`
@@ -122,6 +124,23 @@ export async function startContractServer() {
       if (!task) return refuse('NOT_FOUND')
       if (isTerminal(task.status)) return refuse('TASK_ALREADY_ENDED')
       return send(200, { task: change(id, { status: 'cancelled' }) })
+    }
+    if (resource === 'tasks' && id && verb === 'save') {
+      const task = owned(user, id)
+      return task ? send(200, { task: change(id, { messageId: 'message-saved' }) }) : refuse('NOT_FOUND')
+    }
+    if (resource === 'tasks' && method === 'GET') {
+      const all = [...tasks.values()].filter((entry) => entry.user === user).map(({ task }) => task)
+      const wanted = searchParams.get('status') ?? 'active'
+      const listed = all.filter(
+        (task) => wanted === 'all' || isTerminal(task.status) === (wanted === 'settled'),
+      )
+      const from = Number(searchParams.get('cursor') ?? 0)
+      // Pages of two, so that there are some.
+      return send(200, {
+        tasks: listed.slice(from, from + 2),
+        nextCursor: listed.length > from + 2 ? String(from + 2) : null,
+      })
     }
     if (resource === 'conversations' && id && verb === 'messages') {
       const page = Number(searchParams.get('cursor') ?? 0)
@@ -167,15 +186,31 @@ export async function startContractServer() {
     }
   }
 
-  function openStream(request: IncomingMessage, response: ServerResponse, user: string, seen: SeenRequest) {
+  function openStream(
+    request: IncomingMessage,
+    response: ServerResponse,
+    user: string,
+    seen: SeenRequest,
+    refuse: (code: ProblemCode) => void,
+  ) {
+    const browser = request.headers['x-holdfast-browser']?.toString()
+    const stream: Stream = { user, response, browser, epoch: Number(request.headers['x-holdfast-epoch']) }
+    const before = [...streams].find((other) => other.browser === browser && other.user === user)
+    if (before && before.epoch > stream.epoch) return refuse('SUPERSEDED')
     seen.status = 200
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
     response.flushHeaders()
-    const stream: Stream = { user, response, browser: request.headers['x-holdfast-browser']?.toString() }
+    if (before) endStream(before, 'superseded')
     streams.add(stream)
     response.on('close', () => streams.delete(stream))
     if (!muteStreams)
       sendEvent(stream, 'snapshot', syncFor(user, { cursor: request.headers['last-event-id'] }))
+  }
+
+  function endStream(stream: Stream, reason: StreamEnd) {
+    sendEvent(stream, 'end', { reason })
+    stream.response.end()
+    streams.delete(stream)
   }
 
   function sendEvent({ response }: Stream, event: string, data: unknown) {
@@ -258,11 +293,8 @@ export async function startContractServer() {
     muteStreams(mute: boolean) {
       muteStreams = mute
     },
-    endStreams(reason: 'token-expired' | 'shutdown') {
-      for (const stream of streams) {
-        sendEvent(stream, 'end', { reason })
-        stream.response.end()
-      }
+    endStreams(reason: StreamEnd) {
+      for (const stream of streams) endStream(stream, reason)
     },
     breakStreams() {
       for (const stream of streams) stream.response.destroy()

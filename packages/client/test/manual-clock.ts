@@ -1,4 +1,4 @@
-import type { Clock } from '../src/clock.ts'
+import type { Clock } from '../src/environment/clock.ts'
 
 export interface ManualClock extends Clock {
   /** Moves time on, running what falls due. */

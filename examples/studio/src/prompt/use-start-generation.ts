@@ -8,7 +8,7 @@ import { conversationTitle } from './conversation-title.ts'
 import type { GenerationType } from './generation-types.ts'
 
 export interface StartGeneration {
-  /** Whether the server has it. */
+  /** Whether it is written down: from then on it is sent by itself, now or when the server answers. */
   start(prompt: string, type: GenerationType): Promise<boolean>
   isStarting: boolean
   error: string | null

@@ -17,6 +17,7 @@ function placeholderOf(task: TrackedTask, id = placeholderIdOf(task)): Placehold
     stale: task.stale,
     startedAt: task.startedAt ?? task.createdAt,
     state: task.status === 'completed' ? 'done' : 'working',
+    detail: task.status === 'completed' ? 'done' : 'working',
     progress: task.progress,
     failure: task.failure,
     task,

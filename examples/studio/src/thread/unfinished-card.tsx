@@ -8,6 +8,7 @@ import { CardContent } from './card-content.tsx'
 import { FailureFrame } from './failure-frame.tsx'
 import { ORIGIN_TEXT } from './origin-text.ts'
 import { TaskActions } from './task-actions.tsx'
+import { UnsentActions } from './unsent-actions.tsx'
 import { WorkingFrame } from './working-frame.tsx'
 
 /** What stands where the message will be: the work going on, or why there will be none. */
@@ -31,7 +32,13 @@ export function UnfinishedCard({ placeholder, headingId }: { placeholder: Placeh
           <span>{ORIGIN_TEXT[placeholder.origin]}</span>
         </>
       }
-      actions={<TaskActions placeholder={placeholder} describedBy={headingId} />}
+      actions={
+        task.unsent ? (
+          <UnsentActions placeholder={placeholder} describedBy={headingId} />
+        ) : (
+          <TaskActions placeholder={placeholder} describedBy={headingId} />
+        )
+      }
     >
       {isActive ? (
         <WorkingFrame placeholder={placeholder} now={now} labelledBy={headingId} />

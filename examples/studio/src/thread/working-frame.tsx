@@ -4,6 +4,11 @@ import { remainingText } from '../time/time-text.ts'
 import { ProgressBar } from './progress-bar.tsx'
 import { taskProgress } from './task-progress.ts'
 
+const WAITING_FOR: Partial<Record<Placeholder['detail'], string>> = {
+  unsent: 'to be sent',
+  waiting: 'for its turn',
+}
+
 interface Props {
   placeholder: Placeholder
   now: number
@@ -11,7 +16,7 @@ interface Props {
 }
 
 export function WorkingFrame({ placeholder, now, labelledBy }: Props) {
-  const { task, state, stale } = placeholder
+  const { task, state, stale, detail } = placeholder
   const progress = taskProgress(task, now)
   const remaining = task.estimatedAt ? remainingText(Date.parse(task.estimatedAt) - now) : null
   return (
@@ -30,7 +35,7 @@ export function WorkingFrame({ placeholder, now, labelledBy }: Props) {
         )}
         <p className="remaining">
           {progress.kind === 'estimated' && <span className="estimate-label">estimate</span>}
-          {remaining ?? (state === 'waiting' ? 'for its turn' : 'no estimate yet')}
+          {remaining ?? WAITING_FOR[detail] ?? 'no estimate yet'}
         </p>
       </div>
       <ProgressBar progress={progress} labelledBy={labelledBy} />

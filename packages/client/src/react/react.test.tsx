@@ -2,6 +2,8 @@ import '../../test/dom.ts'
 import { act, cleanup, render, renderHook, screen, waitFor } from '@testing-library/react'
 import { IDBFactory } from 'fake-indexeddb'
 import { type ReactNode, StrictMode } from 'react'
+import { hydrateRoot } from 'react-dom/client'
+import { renderToString } from 'react-dom/server'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '../../test/browser.ts'
 import { type ContractServer, startContractServer } from '../../test/contract-server.ts'
@@ -13,6 +15,7 @@ import {
   useRestoredTasks,
   useSubmitTask,
   useTask,
+  useTaskSettled,
 } from './index.ts'
 
 let server: ContractServer
@@ -102,7 +105,7 @@ describe('re-rendering', () => {
     const other = server.put('alice', { conversationId: 'b' })
     await signIn()
     await until(() => client.store.getState().connection === 'push')
-    const renders = { task: 0, list: 0, connection: 0 }
+    const renders = { task: 0, list: 0, connection: 0, count: 0 }
     const plain = ({ children }: { children: ReactNode }) => (
       <HoldfastProvider client={client}>{children}</HoldfastProvider>
     )
@@ -117,15 +120,16 @@ describe('re-rendering', () => {
     const task = counted('task', () => useTask(mine.id))
     counted('list', () => useRestoredTasks({ conversationId: 'a' }))
     counted('connection', useConnection)
-    expect(renders).toEqual({ task: 1, list: 1, connection: 1 })
+    counted('count', () => useRestoredTasks({ select: ({ tasks }) => ({ all: tasks.length }) }))
+    expect(renders).toEqual({ task: 1, list: 1, connection: 1, count: 1 })
 
     server.change(other.id, { progress: 50 })
     await settle(() => client.store.getState().tasks[other.id]?.progress === 50)
-    expect(renders).toEqual({ task: 1, list: 1, connection: 1 })
+    expect(renders).toEqual({ task: 1, list: 1, connection: 1, count: 1 })
 
     server.change(mine.id, { progress: 70 })
     await settle(() => task.result.current?.progress === 70)
-    expect(renders).toEqual({ task: 2, list: 2, connection: 1 })
+    expect(renders).toEqual({ task: 2, list: 2, connection: 1, count: 1 })
   })
 })
 
@@ -141,17 +145,50 @@ describe('useTask', () => {
   })
 })
 
+type AppTasks = {
+  image: { params: { prompt: string }; result: { outputs: { url: string }[] } }
+  video: { params: { seconds: number } }
+}
+
 describe('useSubmitTask', () => {
-  it('F16: is free again as soon as the task id is back', async () => {
-    const { result } = renderHook(() => useSubmitTask(), { wrapper })
+  it('F16: is free again as soon as it is written down, and the placeholder is there', async () => {
+    const { result } = renderHook(() => ({ ...useSubmitTask(), ...useRestoredTasks() }), { wrapper })
     await signIn()
     let submitting: Promise<unknown> = Promise.resolve()
     act(() => {
-      submitting = result.current.submit({ type: 'image', params: {} })
+      submitting = result.current.submit({ type: 'image', params: {}, placeholderId: 'card' })
     })
     expect(result.current.isSubmitting).toBe(true)
     await act(() => submitting)
-    expect(result.current).toMatchObject({ isSubmitting: false, error: null })
+    expect(result.current).toMatchObject({ isSubmitting: false, error: null, placeholders: [{ id: 'card' }] })
+    await settle(() => result.current.placeholders[0]?.detail === 'waiting')
+    expect(result.current.placeholders).toHaveLength(1)
+  })
+
+  it('knows the parameters and results of an app’s own catalog', async () => {
+    const { result } = renderHook(() => useSubmitTask<AppTasks, 'image'>(), { wrapper })
+    await act(signIn)
+    const { submit } = result.current
+    // @ts-expect-error: a video is not what this hook submits
+    const wrongType = () => submit({ type: 'video', params: { prompt: '' } })
+    // @ts-expect-error: an image has a prompt
+    const wrongParams = () => submit({ type: 'image', params: { seconds: 1 } })
+    expect([wrongType, wrongParams]).toHaveLength(2)
+    await act(async () => {
+      const { task } = await submit({ type: 'image', params: { prompt: 'a lighthouse' } })
+      const { params, result: made } = await task
+      const prompt: string = params.prompt
+      const url: string | undefined = made?.outputs[0]?.url
+      expect([prompt, url]).toEqual(['a lighthouse', undefined])
+    })
+  })
+
+  it('keeps why the server refused', async () => {
+    const { result } = renderHook(() => useSubmitTask(), { wrapper })
+    await act(signIn)
+    server.next('POST /v1/tasks', { kind: 'fail', code: 'INVALID_PARAMS' })
+    await act(async () => void (await result.current.submit({ type: 'image', params: {} })))
+    await waitFor(() => expect(result.current.error?.code).toBe('INVALID_PARAMS'))
   })
 
   it('keeps the error until the next try or reset', async () => {
@@ -169,6 +206,48 @@ describe('useSubmitTask', () => {
   })
 })
 
+describe('useTaskSettled', () => {
+  it('calls the newest handler once per task, under StrictMode and with several components', async () => {
+    const calls: string[] = []
+    const { rerender } = renderHook(
+      ({ name }) => useTaskSettled((task) => void calls.push(`${name} ${task.status}`)),
+      { wrapper, initialProps: { name: 'old' } },
+    )
+    await act(signIn)
+    await pushing()
+    rerender({ name: 'new' })
+    const { id } = server.put('alice')
+    server.change(id, { status: 'completed' })
+    await settle(() => calls.length > 0)
+    server.change(id, { messageId: 'm' })
+    await settle(() => client.store.getState().tasks[id]?.messageId === 'm')
+    expect(calls).toEqual(['new completed'])
+  })
+})
+
+describe('hydration', () => {
+  it('agrees with what the server rendered, then shows what is there', async () => {
+    server.put('alice')
+    await signIn()
+    await until(() => client.store.getState().restore === 'confirmed')
+    const page = (
+      <HoldfastProvider client={client}>
+        <TaskCount />
+      </HoldfastProvider>
+    )
+    const { container, hydrated } = await act(async () => {
+      const element = document.createElement('div')
+      element.innerHTML = renderToString(page)
+      const problems: unknown[] = []
+      const before = element.textContent
+      hydrateRoot(element, page, { onRecoverableError: (error) => problems.push(error) })
+      return { container: element, hydrated: { before, problems } }
+    })
+    expect(hydrated).toEqual({ before: '0', problems: [] })
+    expect(container.textContent).toBe('1')
+  })
+})
+
 describe('useConnection', () => {
   it('says how this tab is doing', async () => {
     const { result } = renderHook(() => useConnection(), { wrapper })
@@ -176,7 +255,13 @@ describe('useConnection', () => {
     await act(signIn)
     await pushing()
     const { tabId } = client.store.getState()
-    expect(result.current).toEqual({ connection: 'push', role: 'leader', storage: 'durable', tabId })
+    expect(result.current).toEqual({
+      connection: 'push',
+      role: 'leader',
+      storage: 'durable',
+      storageProblem: null,
+      tabId,
+    })
   })
 })
 

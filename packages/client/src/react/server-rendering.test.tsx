@@ -1,12 +1,20 @@
 import { renderToString } from 'react-dom/server'
 import { expect, it } from 'vitest'
 import { createClient } from '../index.ts'
-import { HoldfastProvider, useConnection, useRestoredTasks, useSubmitTask, useTask } from './index.ts'
+import {
+  HoldfastProvider,
+  useConnection,
+  useRestoredTasks,
+  useSubmitTask,
+  useTask,
+  useTaskSettled,
+} from './index.ts'
 
 function Page() {
   const { tasks, placeholders, restore, isRestoring } = useRestoredTasks()
   const { connection, tabId } = useConnection()
   const { isSubmitting } = useSubmitTask()
+  useTaskSettled(() => {})
   const shown = {
     tasks,
     placeholders,

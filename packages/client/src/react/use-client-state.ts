@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import type { ClientState } from '../task-store.ts'
+import type { ClientState } from '../store/task-store.ts'
 import { useHoldfast } from './holdfast-provider.ts'
 
 /** Re-renders when what is selected changes. The selector must give the same value for the same state. */

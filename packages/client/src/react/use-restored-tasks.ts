@@ -1,59 +1,60 @@
-import { isTerminal } from '@holdfast/shared'
-import { useEffect, useMemo, useState } from 'react'
-import type { TrackedTask } from '../merge-tasks.ts'
-import { type Placeholder, toPlaceholders } from '../placeholder.ts'
-import type { ClientState } from '../task-store.ts'
-import { selectTasks } from './select-tasks.ts'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { useHoldfast } from './holdfast-provider.ts'
+import { nextDeadline, type RestoredTasks, selectRestored } from './restored-tasks.ts'
 import { useClientState } from './use-client-state.ts'
 
-/** The longest delay a browser's timer takes. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
-
-export interface RestoredTasks {
-  /** Oldest first. */
-  tasks: TrackedTask[]
-  /** One for each place where a message will be: a retry has taken over from what it repeats. */
-  placeholders: Placeholder[]
-  restore: ClientState['restore']
-  /** Until the server has confirmed. What is there meanwhile is from the local copy. */
-  isRestoring: boolean
+export interface RestoredTasksOptions<T> {
+  /** Only that conversation's; null: only those without one; left out: all. */
+  conversationId?: string | null
+  /** Only this part; the component renders again when it has changed, compared one level deep. */
+  select?(restored: RestoredTasks): T
 }
 
 /**
  * This user's tasks, after a reload, a log-in or on another device just as before (C1).
  *
- * @param filter `conversationId`: only that conversation's; null: only those without one; left out: all.
+ * @example
+ * const { placeholders } = useRestoredTasks({ conversationId })
+ * const count = useRestoredTasks({ select: ({ placeholders }) => placeholders.length })
  */
-export function useRestoredTasks(filter: { conversationId?: string | null } = {}): RestoredTasks {
-  const { conversationId } = filter
-  const tasks = useClientState(useMemo(() => selectTasks(conversationId), [conversationId]))
-  const restore = useClientState((state) => state.restore)
-  const offset = useClientState((state) => state.clockOffset)
-  const passed = usePassedDeadline(tasks, offset)
+export function useRestoredTasks<T = RestoredTasks>(options: RestoredTasksOptions<T> = {}): T {
+  const { conversationId, select } = options
+  const { store } = useHoldfast()
+  const [passed, setPassed] = useState(0)
+  const last = useRef<T | undefined>(undefined)
+  const restored = useMemo(() => selectRestored(conversationId, passed), [conversationId, passed])
 
-  const placeholders = useMemo(
-    () => toPlaceholders(tasks, Math.max(passed, Date.now() + offset)),
-    [tasks, offset, passed],
-  )
-  return useMemo(
-    () => ({ tasks, placeholders, restore, isRestoring: restore === 'loading' || restore === 'from-cache' }),
-    [tasks, placeholders, restore],
-  )
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let waitsFor: number | undefined
+    const schedule = () => {
+      const next = nextDeadline(store.getState(), passed)
+      if (next?.at === waitsFor) return
+      clearTimeout(timer)
+      waitsFor = next?.at
+      if (next) timer = setTimeout(() => setPassed(next.at), next.in)
+    }
+    schedule()
+    const unsubscribe = store.subscribe(schedule)
+    return () => {
+      clearTimeout(timer)
+      unsubscribe()
+    }
+  }, [store, passed])
+
+  return useClientState((state) => {
+    const value = (select ? select(restored(state)) : restored(state)) as T
+    if (last.current === undefined || !isAlike(last.current, value)) last.current = value
+    return last.current
+  })
 }
 
-/** The latest deadline seen to pass, by the server's clock: nothing else would tell that a task is overdue now. */
-function usePassedDeadline(tasks: TrackedTask[], offset: number): number {
-  const [passed, setPassed] = useState(0)
-  useEffect(() => {
-    const now = Math.max(passed, Date.now() + offset)
-    const next = tasks
-      .filter((task) => !isTerminal(task.status) && task.deadlineAt !== null)
-      .map((task) => Date.parse(task.deadlineAt ?? ''))
-      .filter((deadline) => deadline > now && deadline - now <= LONGEST_TIMER_MS)
-      .sort((a, b) => a - b)[0]
-    if (next === undefined) return
-    const timer = setTimeout(() => setPassed(next), next - now)
-    return () => clearTimeout(timer)
-  }, [tasks, offset, passed])
-  return passed
+function isAlike(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  const entries = Object.entries(a)
+  return (
+    entries.length === Object.keys(b).length &&
+    entries.every(([key, value]) => Object.is(value, (b as Record<string, unknown>)[key]))
+  )
 }

@@ -1,30 +1,46 @@
 import { useCallback, useState } from 'react'
-import type { HoldfastClient } from '../create-client.ts'
+import type { Submission, SubmitInput } from '../create-client.ts'
 import { HoldfastError } from '../holdfast-error.ts'
 import { useHoldfast } from './holdfast-provider.ts'
+import type { AnyTasks, TaskCatalog, TypedInput, TypedTask } from './task-catalog.ts'
 
-export interface SubmitTask {
-  /** Rejects as `client.submit` does; the error is also kept in `error`. */
-  submit: HoldfastClient['submit']
-  /** While at least one submit has no answer yet. */
+export interface SubmitTask<C extends TaskCatalog, K extends keyof C & string> {
+  /** Shows a placeholder at once and resolves when the wish is written down; `task` follows when it is sent. */
+  submit(input: TypedInput<C, K>): Promise<Submission<TypedTask<C, K>>>
+  /** While at least one is being written down. */
   isSubmitting: boolean
+  /** Why the last one was refused. */
   error: HoldfastError | null
   reset(): void
 }
 
-export function useSubmitTask(): SubmitTask {
+/**
+ * @example
+ * type AppTasks = { image: { params: { prompt: string }; result: { outputs: TaskOutput[] } } }
+ * const { submit } = useSubmitTask<AppTasks, 'image'>()
+ * await submit({ type: 'image', params: { prompt: 'a lighthouse' } })
+ */
+export function useSubmitTask<
+  C extends TaskCatalog = AnyTasks,
+  K extends keyof C & string = keyof C & string,
+>(): SubmitTask<C, K> {
   const client = useHoldfast()
   const [underWay, setUnderWay] = useState(0)
   const [error, setError] = useState<HoldfastError | null>(null)
 
-  const submit = useCallback<HoldfastClient['submit']>(
-    async (input) => {
+  const submit = useCallback(
+    async (input: TypedInput<C, K>) => {
+      const keep = (caught: unknown) => {
+        if (caught instanceof HoldfastError) setError(caught)
+      }
       setError(null)
       setUnderWay((n) => n + 1)
       try {
-        return await client.submit(input)
+        const submission = await client.submit(input as unknown as SubmitInput)
+        submission.task.catch(keep)
+        return submission as unknown as Submission<TypedTask<C, K>>
       } catch (caught) {
-        if (caught instanceof HoldfastError) setError(caught)
+        keep(caught)
         throw caught
       } finally {
         setUnderWay((n) => n - 1)

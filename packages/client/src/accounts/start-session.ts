@@ -1,0 +1,273 @@
+import { openIdbStore } from '../cache/idb-store.ts'
+import { createKeep } from '../cache/kept.ts'
+import { createLocalCopy } from '../cache/local-copy.ts'
+import { type Connection, connect } from '../connection/connection.ts'
+import { pollInterval } from '../connection/poll-interval.ts'
+import { createItems, nameIn } from '../environment/items.ts'
+import { listen } from '../environment/listen.ts'
+import { signedOut } from '../holdfast-error.ts'
+import { createInbox, isInboxRecord } from '../inbox/inbox.ts'
+import { createLadder } from '../leadership/ladder.ts'
+import { isIntents, toDraft } from '../outbox/intent.ts'
+import { createOutbox } from '../outbox/outbox.ts'
+import { createOrigins } from '../placeholders/origin.ts'
+import { ANSWER_WITHIN_MS } from '../tabs/tab-channel.ts'
+import type { TabMessage } from '../tabs/tab-message.ts'
+import { createHttp } from '../transport/http.ts'
+import { scopeOf } from './scope.ts'
+import type { Session, SessionOptions } from './session.ts'
+import { createTaskFeed } from './task-feed.ts'
+
+/** Where tabs cannot be asked whether they live: longer than any call takes. */
+const CLAIM_MS = 60_000
+
+export function startSession(options: SessionOptions): Session {
+  const { user, environment, store, emit } = options
+  const { clock, random } = environment
+  const items = createItems(environment.localStorage)
+  const scope = scopeOf(options.app, options.deployment, user.id)
+  const { tabId } = store.getState()
+  const life = new AbortController()
+  const { signal } = life
+  let { getToken } = user
+  let connection: Connection | undefined
+  let callOffHello = () => {}
+  /** Not before the copy was read or the server has answered: an empty start must not replace a good copy. */
+  let maySave = false
+
+  const http = createHttp({
+    url: options.url,
+    fetch: environment.fetch,
+    clock,
+    getToken: (how) => getToken(how),
+    session: signal,
+  })
+  const transport = options.transport({ http, clock, browserId: () => nameIn(items, `${scope.app}:browser`) })
+
+  store.set({ userId: user.id, restore: 'loading', role: 'follower', connection: 'offline' })
+  const disk = environment.indexedDB && openIdbStore(environment.indexedDB, scope.app, clock)
+  const keep = createKeep(disk, (health) => {
+    if (!signal.aborted) store.set(health)
+  })
+  const copy = createLocalCopy(keep, `${scope.user}:tasks`, clock)
+  const origins = createOrigins({
+    session: createItems(environment.sessionStorage),
+    durable: items,
+    app: scope.app,
+    scope: scope.user,
+  })
+  const ladder = createLadder({ environment, items, disk, name: scope.user, tabId, onMessage })
+  const { leadership, channel } = ladder
+  const unsent = keep(`${scope.user}:outbox`, isIntents)
+  const settled = keep(`${scope.user}:inbox`, isInboxRecord)
+  const isAlive = async (id: string, since: number) =>
+    channel ? (await channel.ping(id)) !== null : clock.now() - since < CLAIM_MS
+
+  const feed = createTaskFeed({
+    store,
+    origins,
+    transport,
+    clock,
+    session: signal,
+    emit,
+    stillLeads: leadership.stillLeads,
+    epoch: leadership.epoch,
+    post: (message) => channel?.post(message),
+    onTaken(changed, confirmedAt) {
+      if (confirmedAt) {
+        maySave = true
+        void inbox.confirm(confirmedAt)
+      }
+      save()
+      connection?.nudge()
+      inbox.offer(changed)
+    },
+  })
+  const outbox = createOutbox({
+    record: unsent,
+    tabId,
+    clock,
+    random,
+    serverNow: feed.serverNow,
+    session: signal,
+    isAlive,
+    send: ({ key, body, retryOf }) =>
+      retryOf === null ? transport.submit(body, key) : transport.retry(retryOf, key),
+    onSent({ madeBy }, task) {
+      origins.claim(task.id, madeBy)
+      feed.learn(task)
+      // A crash right after the submit must not lose the card.
+      void copy.flush()
+    },
+    onFailed: ({ key, body }, error) => emit('not-sent', { key, placeholderId: body.placeholderId, error }),
+    onChange: (intents) =>
+      store.setUnsent(Object.values(intents).map((intent) => toDraft(intent, intent.madeBy === origins.tab))),
+    tellOthers: () => channel?.post({ kind: 'outbox' }),
+  })
+  const inbox = createInbox({
+    record: settled,
+    tabId,
+    clock,
+    session: signal,
+    isAlive,
+    isLeader: leadership.stillLeads,
+    known: () => Object.values(store.getState().tasks),
+    onFailed: (task, error, attempts) => emit('unsaved', { task, by: 'app', error, attempts }),
+  })
+
+  function save() {
+    if (maySave && leadership.stillLeads()) copy.save(store.getState().tasks)
+  }
+
+  function onMessage(message: TabMessage, from: string) {
+    if (signal.aborted) return
+    leadership.hear(message, from)
+    if (message.kind === 'logout') options.onLogout(message.forget)
+    else if (message.kind === 'hello') feed.tellAll()
+    else if (message.kind === 'task') feed.takeIn({ tasks: [message.task] }, 'other-tab')
+    else if (message.kind === 'outbox') void (leadership.stillLeads() ? outbox.adopt() : outbox.look())
+    else if (message.kind === 'states' && leadership.isCurrent(message.epoch)) {
+      if (leadership.stillLeads()) return
+      feed.hear(message)
+      if (message.complete) callOffHello()
+    }
+  }
+
+  function disconnect() {
+    callOffHello()
+    connection?.stop()
+    connection = undefined
+  }
+
+  function open(push: boolean, epoch: number) {
+    const { stream } = transport
+    connection = connect({
+      clock,
+      random,
+      signal,
+      push: push && stream !== undefined,
+      isSynced: feed.isSynced,
+      sync: () => feed.sync(),
+      stream: async ({ onNews, ...how }) =>
+        stream?.({
+          ...how,
+          cursor: feed.cursor(),
+          epoch,
+          onNews(news, eventId) {
+            feed.receive(news, eventId)
+            onNews()
+          },
+        }) ?? 'closed',
+      pollInterval: () => pollInterval(store.getState().tasks, feed.serverNow()),
+      onSuperseded: leadership.superseded,
+      onStatus(status) {
+        if (status !== 'offline' && store.getState().connection === 'offline') sendAll()
+        store.set({ connection: status })
+      },
+    })
+  }
+
+  function lead(exclusive: boolean, epoch: number) {
+    disconnect()
+    store.set({ role: 'leader', connection: 'offline' })
+    save()
+    open(exclusive, epoch)
+    sendAll()
+  }
+
+  function follow(understood: boolean) {
+    disconnect()
+    store.set({ role: 'follower', connection: 'follower' })
+    // The leader is of another release: it keeps the stream, and we look for ourselves.
+    if (!understood) return open(false, 0)
+    channel?.post({ kind: 'hello' })
+    callOffHello = clock.after(ANSWER_WITHIN_MS, () => {
+      // Offline as well, then: the leader will tell when it gets through.
+      feed.sync(true).catch(() => {})
+    })
+  }
+
+  /** The page may come back from the back/forward cache, having missed what the others said. */
+  function rest() {
+    disconnect()
+    feed.forgetCursor()
+    store.set({ role: 'follower', connection: 'offline' })
+    void copy.flush()
+  }
+
+  function sendAll() {
+    outbox.wake()
+    if (leadership.stillLeads()) void outbox.adopt()
+  }
+
+  function wake(why: 'online' | 'visible') {
+    connection?.wake(why)
+    sendAll()
+  }
+  const visible = () => {
+    if (environment.isVisible()) wake('visible')
+  }
+  // Moments at which waiting any longer makes no sense: the network is back, or someone looks at the page.
+  const stopWaking = listen(environment.page, {
+    online: () => wake('online'),
+    visibilitychange: visible,
+    pageshow: visible,
+  })
+
+  async function paint() {
+    const [tasks] = await Promise.all([copy.read(), outbox.look()])
+    if (signal.aborted) return
+    maySave = store.getState().storage === 'durable'
+    if (tasks) {
+      store.apply({ tasks: tasks.map((task) => ({ ...task, stale: true })) }, origins)
+      store.set({ restore: 'from-cache' })
+    }
+    leadership.start({ lead, follow, rest, wake: () => wake('visible') })
+  }
+  const painted = paint()
+
+  function stop() {
+    stopWaking()
+    disconnect()
+    leadership.stop()
+    life.abort()
+    channel?.close()
+  }
+
+  return {
+    http,
+    transport,
+    outbox,
+    inbox,
+    painted,
+    setToken(next) {
+      getToken = next
+      wake('online')
+    },
+    submit(wish) {
+      origins.expect(wish.body.placeholderId, origins.tab)
+      return outbox.add({ ...wish, createdAt: feed.serverNow(), madeBy: origins.tab })
+    },
+    learn: (task) => feed.learn(task),
+    async refresh() {
+      await feed.sync(true)
+      if (signal.aborted) throw signedOut()
+      // It got through, so whatever waits for a better moment need not.
+      wake('online')
+    },
+    inspect: () => ({ ...ladder.inspect(), cursor: feed.cursor() }),
+    async end() {
+      stop()
+      await copy.flush()
+    },
+    async purge({ tellOthers, forget }) {
+      if (tellOthers && !signal.aborted) channel?.post({ kind: 'logout', forget })
+      stop()
+      await copy.purge()
+      if (!forget) return
+      origins.forget()
+      await unsent.drop()
+      await settled.drop()
+    },
+  }
+}

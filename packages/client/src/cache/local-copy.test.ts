@@ -1,0 +1,163 @@
+import { IDBFactory, IDBObjectStore } from 'fake-indexeddb'
+import { get, promisifyRequest, set } from 'idb-keyval'
+import { describe, expect, it, vi } from 'vitest'
+import { createManualClock } from '../../test/manual-clock.ts'
+import { trackedTask } from '../../test/tracked-task.ts'
+import { openIdbStore } from './idb-store.ts'
+import { createKeep, type Health } from './kept.ts'
+import { createLocalCopy } from './local-copy.ts'
+
+function setUp({
+  indexedDB = new IDBFactory(),
+  userId = 'alice',
+}: {
+  indexedDB?: IDBFactory | null
+  userId?: string
+} = {}) {
+  const clock = createManualClock()
+  const health: string[] = []
+  const disk = indexedDB && openIdbStore(indexedDB, 'holdfast:app', clock)
+  const onHealth = ({ storage, storageProblem }: Health) =>
+    health.push(storageProblem ? `${storage}: ${storageProblem}` : storage)
+  const copy = createLocalCopy(createKeep(disk, onHealth), userId, clock)
+  return { clock, copy, health, indexedDB: indexedDB ?? new IDBFactory(), disk }
+}
+
+const task = trackedTask({ id: 'a' })
+
+describe('the local copy', () => {
+  it('writes once for many changes, and the latest', async () => {
+    const { clock, copy, indexedDB, health } = setUp()
+    copy.save({ a: { ...task, progress: 1 } })
+    copy.save({ a: { ...task, progress: 2 } })
+    expect(clock.waiting).toBe(1)
+    clock.advance(250)
+    await vi.waitFor(() => expect(health).toEqual(['durable']))
+    expect(await setUp({ indexedDB }).copy.read()).toEqual([{ ...task, progress: 2 }])
+  })
+
+  it('is one per user', async () => {
+    const { copy, indexedDB } = setUp({ userId: 'alice' })
+    copy.save({ a: task })
+    await copy.flush()
+    const bob = setUp({ indexedDB, userId: 'bob' }).copy
+    expect(await bob.read()).toBeNull()
+    await bob.purge()
+    expect(await copy.read()).toEqual([task])
+  })
+
+  it('keeps what is needed to paint: unfinished tasks and the hundred that ended last, within a day', async () => {
+    const { clock, copy } = setUp()
+    const ago = (minutes: number) => new Date(clock.now() - minutes * 60_000).toISOString()
+    const ended = (id: string, minutes: number) =>
+      trackedTask({ id, status: 'completed', finishedAt: ago(minutes) })
+    const tasks = [
+      task,
+      ended('old', 25 * 60),
+      ...Array.from({ length: 120 }, (_, n) => ended(`ended-${n}`, n)),
+    ]
+    copy.save(Object.fromEntries(tasks.map((each) => [each.id, each])))
+    await copy.flush()
+    const kept = (await copy.read())?.map((each) => each.id)
+    expect(kept).toEqual(['a', ...Array.from({ length: 100 }, (_, n) => `ended-${n}`)])
+  })
+
+  it('a purge also takes what waits to be written', async () => {
+    const { clock, copy } = setUp()
+    copy.save({ a: task })
+    await copy.flush()
+    copy.save({ a: task })
+    await copy.purge()
+    clock.advance(1_000)
+    expect(await copy.read()).toBeNull()
+  })
+
+  it.each([
+    ['an older schema', { schema: 0, tasks: [task] }],
+    ['garbage', 'garbage'],
+    ['records that are not tasks', { schema: 2, tasks: [null] }],
+  ])('discards %s, says so, and goes on', async (_, stored) => {
+    const { copy, disk, health } = setUp()
+    await set('alice', stored, disk ?? undefined)
+    expect(await copy.read()).toBeNull()
+    expect(health.at(-1)).toBe('memory: corrupt')
+    copy.save({ a: task })
+    await copy.flush()
+    expect(await get('alice', disk ?? undefined)).toEqual({ schema: 2, tasks: [task] })
+    expect(health.at(-1)).toBe('durable')
+  })
+
+  it('discards the database of an older release, and makes way for a newer one', async () => {
+    const indexedDB = new IDBFactory()
+    const old = indexedDB.open('holdfast:app', 1)
+    old.onupgradeneeded = () => old.result.createObjectStore('tasks')
+    const before = await promisifyRequest(old)
+    before.onversionchange = () => before.close()
+    const { copy, health } = setUp({ indexedDB })
+    copy.save({ a: task })
+    await copy.flush()
+    expect(await copy.read()).toEqual([task])
+
+    const newer = indexedDB.open('holdfast:app', 3)
+    await promisifyRequest(newer)
+    expect(await copy.read()).toBeNull()
+    expect(health.at(-1)).toBe('memory: broken')
+  })
+
+  it('opens the database again when the browser has closed it', async () => {
+    const { copy, indexedDB, health } = setUp()
+    const connections: IDBDatabase[] = []
+    const open = indexedDB.open.bind(indexedDB)
+    indexedDB.open = (...how) => {
+      const request = open(...how)
+      request.addEventListener('success', () => connections.push(request.result))
+      return request
+    }
+    copy.save({ a: task })
+    await copy.flush()
+    connections[0]?.close()
+    expect(await copy.read()).toEqual([task])
+    expect(connections).toHaveLength(2)
+    expect(health).toEqual(['durable', 'durable'])
+  })
+
+  it('degrades to memory and says why when storage is missing, blocked, full or does not answer', async () => {
+    const missing = setUp({ indexedDB: null })
+    expect(await missing.copy.read()).toBeNull()
+    expect(missing.health).toEqual(['memory: missing'])
+
+    const failing = async (fail: (indexedDB: IDBFactory) => void) => {
+      const { copy, health, indexedDB, clock } = setUp()
+      fail(indexedDB)
+      copy.save({ a: task })
+      const flushed = copy.flush()
+      clock.advance(1_000)
+      await flushed
+      // Within the page it is still there.
+      const read = copy.read()
+      clock.advance(1_000)
+      expect(await read).toEqual([task])
+      return health
+    }
+    const blocked = await failing((indexedDB) => {
+      indexedDB.open = () => {
+        throw new DOMException('blocked', 'SecurityError')
+      }
+    })
+    expect(new Set(blocked)).toEqual(new Set(['memory: blocked']))
+    const silent = await failing((indexedDB) => {
+      indexedDB.open = () => ({}) as IDBOpenDBRequest
+    })
+    expect(new Set(silent)).toEqual(new Set(['memory: broken']))
+
+    const full = setUp()
+    const { copy, health } = full
+    const put = vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(() => {
+      throw new DOMException('no room', 'QuotaExceededError')
+    })
+    copy.save({ a: task })
+    await copy.flush()
+    expect(health.at(-1)).toBe('memory: full')
+    put.mockRestore()
+  })
+})

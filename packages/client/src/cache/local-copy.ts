@@ -1,0 +1,76 @@
+import { isTerminal } from '@holdfast/shared'
+import type { Clock } from '../environment/clock.ts'
+import type { TaskMap, TrackedTask } from '../store/merge-tasks.ts'
+import type { Keep } from './kept.ts'
+
+/** Raise it when the stored shape changes: an older copy is discarded, the server has the truth. */
+const SCHEMA = 2
+/** Progress may change many times a second; one write for all of it. */
+const WRITE_AFTER_MS = 250
+/** What the server's first answer covers as well. */
+const KEEP_ENDED_MS = 24 * 60 * 60 * 1_000
+const KEEP_ENDED = 100
+
+/** One user's tasks, kept in this browser so that the next visit can paint before the network answers. */
+export interface LocalCopy {
+  /** Null: there is none, or it cannot be used. */
+  read(): Promise<TrackedTask[] | null>
+  /** Written a moment later. */
+  save(tasks: TaskMap): void
+  /** Writes at once what waits to be written. */
+  flush(): Promise<void>
+  purge(): Promise<void>
+}
+
+interface StoredCopy {
+  schema: typeof SCHEMA
+  tasks: TrackedTask[]
+}
+
+export function createLocalCopy(keep: Keep, key: string, clock: Clock): LocalCopy {
+  const record = keep(key, isStoredCopy)
+  let waiting: TaskMap | undefined
+  let callOff: (() => void) | undefined
+
+  function drop() {
+    callOff?.()
+    callOff = undefined
+    waiting = undefined
+  }
+
+  async function flush() {
+    if (!waiting) return
+    const copy: StoredCopy = { schema: SCHEMA, tasks: worthKeeping(waiting, clock.now()) }
+    drop()
+    await record.change(() => copy)
+  }
+
+  return {
+    read: async () => (await record.read())?.tasks ?? null,
+    save(tasks) {
+      waiting = tasks
+      callOff ??= clock.after(WRITE_AFTER_MS, () => void flush())
+    },
+    flush,
+    async purge() {
+      drop()
+      await record.drop()
+    },
+  }
+}
+
+function isStoredCopy(copy: unknown): copy is StoredCopy {
+  const { schema, tasks } = (copy ?? {}) as Partial<StoredCopy>
+  return schema === SCHEMA && Array.isArray(tasks) && tasks.every((task) => task?.id)
+}
+
+/** Only what the next visit paints: unfinished tasks, and those that ended lately. */
+function worthKeeping(tasks: TaskMap, now: number): TrackedTask[] {
+  const all = Object.values(tasks)
+  const endedAt = (task: TrackedTask) => Date.parse(task.finishedAt ?? task.updatedAt)
+  const ended = all
+    .filter((task) => isTerminal(task.status) && now - endedAt(task) < KEEP_ENDED_MS)
+    .sort((a, b) => endedAt(b) - endedAt(a))
+    .slice(0, KEEP_ENDED)
+  return [...all.filter((task) => !isTerminal(task.status)), ...ended]
+}

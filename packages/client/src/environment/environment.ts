@@ -1,0 +1,56 @@
+import { openStoragePort } from '../tabs/storage-port.ts'
+import type { ChannelPort } from '../tabs/tab-channel.ts'
+import { type Clock, systemClock } from './clock.ts'
+
+/** What of the browser the client touches. Every part may be missing or blocked; nothing breaks, `storage` and `connection` say so. */
+export interface Environment {
+  clock: Clock
+  fetch: typeof fetch
+  /** 0 ≤ n < 1 */
+  random(): number
+  /** Decides which tab leads. Null: IndexedDB does, and without that every tab leads for itself. */
+  locks: Pick<LockManager, 'request'> | null
+  /** Reaches the other tabs. Null: every tab leads for itself. */
+  openChannel: ((name: string) => ChannelPort) | null
+  /** Keeps the local copy. Null: memory only. */
+  indexedDB: IDBFactory | null
+  /** Lives as long as the tab, reloads included. */
+  sessionStorage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | null
+  /** Shows who leads, names this browser and remembers which tasks it made. */
+  localStorage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | null
+  /**
+   * Where `online`, `visibilitychange`, `pagehide`, `pageshow`, `freeze`, `resume` and `storage` arrive: the window.
+   */
+  page: EventTarget | null
+  isVisible(): boolean
+}
+
+/** Null when it is missing. With site data blocked, merely reading `localStorage` or `indexedDB` throws: the same. */
+function read<K extends keyof typeof globalThis>(name: K): (typeof globalThis)[K] | null {
+  try {
+    return globalThis[name] ?? null
+  } catch {
+    return null
+  }
+}
+
+/** Called at sign-in, never on import: servers import this package too. */
+export function browserEnvironment(): Environment {
+  const Channel = read('BroadcastChannel')
+  const localStorage = read('localStorage')
+  const page: EventTarget | null = read('window')
+  return {
+    clock: systemClock,
+    fetch: (input, init) => globalThis.fetch(input, init),
+    random: Math.random,
+    locks: read('navigator')?.locks ?? null,
+    openChannel: Channel
+      ? (name) => new Channel(name)
+      : localStorage && page && ((name) => openStoragePort(localStorage, page, name)),
+    indexedDB: read('indexedDB'),
+    sessionStorage: read('sessionStorage'),
+    localStorage,
+    page,
+    isVisible: () => read('document')?.visibilityState !== 'hidden',
+  }
+}

@@ -1,0 +1,60 @@
+import type { UseStore } from 'idb-keyval'
+import type { Environment } from '../environment/environment.ts'
+import type { Items } from '../environment/items.ts'
+import { openTabChannel } from '../tabs/tab-channel.ts'
+import type { TabMessage } from '../tabs/tab-message.ts'
+import { createLeadership } from './create-leadership.ts'
+import { createEveryTabLevel } from './every-tab-level.ts'
+import { createIndexedDbLevel } from './indexeddb-level.ts'
+import { createLeases } from './lease.ts'
+import type { Level } from './level.ts'
+import { createWebLockLevel } from './web-lock-level.ts'
+
+export interface LadderOptions {
+  environment: Environment
+  items: Items
+  disk: UseStore | null
+  name: string
+  tabId: string
+  onMessage(message: TabMessage, from: string): void
+}
+
+/** The tabs of one user in this browser: the channel between them, and the best way here to have one of them lead. */
+export function createLadder({ environment, items, disk, name, tabId, onMessage }: LadderOptions) {
+  const { clock, random, locks, page, isVisible } = environment
+  const leases = createLeases({ items, store: disk, name, tabId, clock })
+  const channel = openTabChannel({
+    open: environment.openChannel,
+    name,
+    tabId,
+    clock,
+    isVisible,
+    leads: () => ({ leads: leadership.stillLeads(), epoch: leadership.epoch() }),
+    onMessage,
+  })
+  const levels: Level[] = []
+  // Followers live on what the leader tells them.
+  if (channel && locks) levels.push(createWebLockLevel(locks, name, leases))
+  if (channel && disk) levels.push(createIndexedDbLevel(leases))
+  const leadership = createLeadership({
+    tabId,
+    clock,
+    random,
+    levels: [...levels, createEveryTabLevel()],
+    leases,
+    channel,
+    page,
+    isVisible,
+  })
+
+  return {
+    leadership,
+    channel,
+    inspect: () => ({
+      ...leadership.inspect(),
+      epoch: leadership.epoch(),
+      lease: leases.seen(),
+      messages: channel?.messages ?? [],
+    }),
+  }
+}

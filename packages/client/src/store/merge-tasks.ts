@@ -1,0 +1,58 @@
+import { isNewer, isTerminal, type Task } from '@holdfast/shared'
+import type { Origin, Origins } from '../placeholders/origin.ts'
+
+/** A task as this browser holds it. */
+export interface TrackedTask extends Task {
+  origin: Origin
+  /** From the local copy, not yet confirmed by the server. */
+  stale: boolean
+  /** Only a wish so far, still in the outbox: its id is the idempotency key, and the server knows nothing of it. */
+  unsent?: boolean
+}
+
+export type TaskMap = Readonly<Record<string, TrackedTask>>
+
+/** A task as it arrives: bare from the server, tracked from another tab or the local copy. */
+export type IncomingTask = Task & Partial<Pick<TrackedTask, 'origin' | 'stale'>>
+
+export interface Merged {
+  tasks: TaskMap
+  changed: TrackedTask[]
+  /** Held as unfinished before, finished now. */
+  ended: TrackedTask[]
+}
+
+/**
+ * The state-based merge: whatever the order and however often states arrive, the result is the same. A state is
+ * stale until somebody confirms that very state or brings a newer one.
+ */
+export function mergeTasks(
+  held: TaskMap,
+  incoming: Iterable<IncomingTask>,
+  origins: Pick<Origins, 'of'>,
+): Merged {
+  const tasks: Record<string, TrackedTask> = { ...held }
+  const changed = new Map<string, TrackedTask>()
+  const ended: TrackedTask[] = []
+
+  for (const task of incoming) {
+    const before = tasks[task.id]
+    const origin = origins.of(task)
+    const stale = task.stale === true
+    let after: TrackedTask
+    if (!before || isNewer(task, before)) {
+      after = { ...task, origin, stale }
+    } else {
+      const confirmed = !stale && !isNewer(before, task)
+      after = { ...before, origin, stale: before.stale && !confirmed }
+      if (after.origin === before.origin && after.stale === before.stale) continue
+    }
+    tasks[task.id] = after
+    changed.set(task.id, after)
+    if (before && !isTerminal(before.status) && isTerminal(after.status)) ended.push(after)
+  }
+
+  return changed.size > 0
+    ? { tasks, changed: [...changed.values()], ended }
+    : { tasks: held, changed: [], ended }
+}

@@ -1,0 +1,12 @@
+/** What of `Storage` is used, in memory. */
+export class MemoryStorage extends Map<string, string> {
+  getItem(key: string) {
+    return this.get(key) ?? null
+  }
+  setItem(key: string, value: string) {
+    this.set(key, value)
+  }
+  removeItem(key: string) {
+    this.delete(key)
+  }
+}

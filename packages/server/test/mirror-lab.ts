@@ -167,7 +167,7 @@ export async function openMirrorLab() {
 }
 
 /** What is in a store, in order. */
-export async function keysOf(store: ObjectStore): Promise<string[]> {
+async function keysOf(store: ObjectStore): Promise<string[]> {
   const keys: string[] = []
   for await (const key of store.list('')) keys.push(key)
   return keys.sort()

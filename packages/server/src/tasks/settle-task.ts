@@ -45,10 +45,7 @@ export async function settleInTransaction(
   settlement: Settlement,
   fence?: Fence,
 ): Promise<SettleResult> {
-  const work = await tx<{ id: string; kind: string; epoch: number; polls: number }[]>`
-    select id::text, kind, epoch, polls from holdfast.work
-    where task_id = ${taskId} and kind in ('submit', 'poll') order by id for update
-  `
+  const work = await lockWork(tx, taskId)
   if (fence && !work.some((row) => row.id === fence.workId && row.epoch === fence.epoch))
     return { kind: 'fenced' }
 
@@ -77,4 +74,24 @@ export async function settleInTransaction(
   `
   if (settlement.status === 'completed') await writeArtifacts(tx, task, settlement)
   return { kind: 'settled', userId: task.userId }
+}
+
+interface LockedWork {
+  id: string
+  epoch: number
+  polls: number
+}
+
+/**
+ * The steps that would go on with the task. Whoever accepts it takes its submit away and puts a poll in its place, which
+ * a look that had to wait for that cannot see; without a second one we would come for the poll later, with the task
+ * already locked, against the order.
+ */
+async function lockWork(tx: Tx, taskId: string): Promise<LockedWork[]> {
+  const look = () => tx<LockedWork[]>`
+    select id::text, epoch, polls from holdfast.work
+    where task_id = ${taskId} and kind in ('submit', 'poll') order by id for update
+  `
+  const found = await look()
+  return found.length > 0 ? found : look()
 }

@@ -5,6 +5,7 @@ import { ConversationsProvider } from './conversations/conversations-provider.ts
 import { Drawer } from './conversations/drawer.tsx'
 import { Sidebar } from './conversations/sidebar.tsx'
 import { useOpenNewest } from './conversations/use-open-newest.ts'
+import { CreditsProvider } from './credits/credits-provider.tsx'
 import { usePageTitle } from './page-title/use-page-title.ts'
 import type { GenerationType } from './prompt/generation-types.ts'
 import { PromptBox } from './prompt/prompt-box.tsx'
@@ -24,7 +25,9 @@ export function Studio() {
   return (
     <MessagesCacheContext value={messages}>
       <ConversationsProvider>
-        <StudioLayout />
+        <CreditsProvider>
+          <StudioLayout />
+        </CreditsProvider>
       </ConversationsProvider>
     </MessagesCacheContext>
   )

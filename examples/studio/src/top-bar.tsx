@@ -1,6 +1,7 @@
 import './top-bar.css'
 import type { RefObject } from 'react'
 import { useConversations } from './conversations/conversations-context.ts'
+import { CreditsBadge } from './credits/credits-badge.tsx'
 import { useDevice } from './device/device-context.ts'
 import type { Route } from './route/route.ts'
 import { AccountMenu } from './session/account-menu.tsx'
@@ -38,6 +39,7 @@ export function TopBar({ route, heading, onOpenConversations }: Props) {
           {device.name}
         </p>
       )}
+      <CreditsBadge />
       <AccountMenu />
     </header>
   )

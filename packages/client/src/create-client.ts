@@ -1,4 +1,4 @@
-import { placeholderIdOf, type Task } from '@holdfast/shared'
+import { type Credits, placeholderIdOf, type Task } from '@holdfast/shared'
 import type { ClientEvents } from './accounts/client-events.ts'
 import type { Session, SessionInsight, User } from './accounts/session.ts'
 import { startSession } from './accounts/start-session.ts'
@@ -80,6 +80,8 @@ export interface HoldfastClient {
   /** Tasks from the server, all pages, whether or not they are in the store. */
   list(query?: ListQuery): Promise<Task[]>
   readonly conversations: Conversations
+  /** What the user can spend, and what was spent lately. */
+  credits(): Promise<Credits>
   /** Returns the undo. */
   on<E extends keyof ClientEvents>(event: E, listener: (payload: ClientEvents[E]) => void): () => void
   /**
@@ -199,6 +201,7 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
     refresh: async () => current().refresh(),
     list: async (query = {}) => current().transport.list(query),
     conversations: createConversations(() => current().http),
+    credits: async () => current().http.json<Credits>('GET', '/v1/credits'),
     on(event, listener) {
       const entry = { event, listener }
       listeners.add(entry)

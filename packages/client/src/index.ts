@@ -1,5 +1,6 @@
 export type {
   Conversation,
+  Credits,
   FailureCode,
   Message,
   ProblemCode,

@@ -9,6 +9,9 @@ import { fileURLToPath } from 'node:url'
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 
+/** With which an app's own backend acts for its users. */
+export const SERVICE_KEY = 'the-service-key-of-the-end-to-end-tests'
+
 /** One line of the server's JSON log. */
 export interface LogLine {
   msg: string
@@ -19,6 +22,8 @@ export interface LogLine {
 
 export interface HoldfastProcess {
   url: string
+  /** The simulated provider. */
+  simulatorUrl: string
   /** Everything it has logged, over all restarts. */
   log: LogLine[]
   /** How many streams of this user are open right now, by the server's own account. */
@@ -59,7 +64,7 @@ export async function startHoldfast(): Promise<HoldfastProcess> {
       ],
       {
         stdio: ['ignore', 'pipe', 'inherit'],
-        env: { ...process.env, LOG_LEVEL: 'info', NODE_ENV: 'development' },
+        env: { ...process.env, LOG_LEVEL: 'info', NODE_ENV: 'development', SERVICE_KEYS: SERVICE_KEY },
       },
     )
     child = started
@@ -87,6 +92,7 @@ export async function startHoldfast(): Promise<HoldfastProcess> {
   await start()
   return {
     url,
+    simulatorUrl: `http://localhost:${simulatorPort}`,
     log,
     openStreams(userId) {
       const ofUser = log.filter((line) => line.userId === userId)

@@ -26,8 +26,8 @@ export function requireUser(authenticate: Authenticate, isServiceKey: (token: st
 
 /** The user that the app's backend acts for: `userId` in the body, or in the query of requests without one. */
 async function identifyService(c: Context<AppEnv>): Promise<Identity> {
-  // Only browsers send these. A key that is in a page is in everybody's hands.
-  if (c.req.header('origin') !== undefined || c.req.header('sec-fetch-mode') !== undefined) {
+  // Only browsers send these (`sec-fetch-mode` also comes from Node). A key in a page is in everybody's hands.
+  if (c.req.header('origin') !== undefined || c.req.header('sec-fetch-site') !== undefined) {
     throw new HoldfastError(
       'FORBIDDEN',
       'A service key must not be used in a browser. If it has been in a page, replace it now.',

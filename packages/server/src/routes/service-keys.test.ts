@@ -69,12 +69,18 @@ describe('a service key', () => {
     const browsers: Record<string, string>[] = [
       { origin: 'https://app.example.com' },
       { origin: 'null' },
-      { 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'same-origin' },
+      { 'sec-fetch-site': 'same-origin' },
     ]
     for (const headers of browsers) {
       const answer = await asService('POST', '/v1/tasks', { json: { ...image, userId: 'ada' }, headers })
       expect(answer).toMatchObject(problem('FORBIDDEN', 403))
     }
+  })
+
+  it('is taken from a backend that calls with the fetch of Node', async () => {
+    const url = await test.listen()
+    const answer = await fetch(`${url}/v1/tasks?userId=ada`, { headers: { authorization: `Bearer ${KEY}` } })
+    expect(answer.status).toBe(200)
   })
 
   it.each([OLD_KEY, KEY.slice(0, -1), `${KEY}x`, 'x'])(

@@ -101,7 +101,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       if (options.serverNow() - intent.createdAt >= EXPIRES_MS) {
         return new HoldfastError(
           'NOT_SENT',
-          'Not sent for a day, so given up. Send it again if you still want it.',
+          'It could not be sent for a day. Send it again.',
         )
       }
       try {

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { writeTogether } from './write-together.ts'
 
 describe('writing together', () => {
-  it('takes what comes while a write is under way along with the next, and gives each its own answer', async () => {
+  it('takes what comes within a moment along with the next, and gives each its own answer', async () => {
     const batches: number[][] = []
     const gates: (() => void)[] = []
     const write = writeTogether(async (items: number[]) => {
       batches.push(items)
       await new Promise<void>((resolve) => gates.push(resolve))
       return items.map((item) => item * 10)
-    })
+    }, 5)
     const first = [write(1), write(2)]
     await Promise.resolve()
     await Promise.resolve()
@@ -17,7 +17,7 @@ describe('writing together', () => {
     expect(batches).toEqual([[1, 2]])
     gates.shift()?.()
     expect(await Promise.all(first)).toEqual([10, 20])
-    await Promise.resolve()
+    await expect.poll(() => batches.length).toBe(2)
     expect(batches).toEqual([
       [1, 2],
       [3, 4, 5],

@@ -1,12 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDatabaseAway } from '../database/database-errors.ts'
 
 const MOST = 200
+/** So many commits a second are enough, however many files there are: each makes a disk wait that files go to, too. */
+const EVERY_MS = 100
 
 /**
- * Writes what concurrent callers have in one go: what comes while a write is under way goes with the next one. Each
- * caller waits for its own item. `write` returns one answer per item, in their order.
+ * Writes what concurrent callers have in one go: the first at once, and what comes within a moment after it, or while
+ * it is under way, with the next one. Each caller waits for its own item. `write` returns one answer per item, in their
+ * order.
  */
-export function writeTogether<T, R>(write: (items: T[]) => Promise<R[]>): (item: T) => Promise<R> {
+export function writeTogether<T, R>(
+  write: (items: T[]) => Promise<R[]>,
+  everyMs = EVERY_MS,
+): (item: T) => Promise<R> {
   const waiting: { item: T; resolve: (answer: R) => void; reject: (error: unknown) => void }[] = []
   let writing = false
 
@@ -25,7 +32,11 @@ export function writeTogether<T, R>(write: (items: T[]) => Promise<R[]>): (item:
     writing = true
     // Whoever asks in the same turn of the event loop comes along.
     await Promise.resolve()
-    while (waiting.length > 0) await send(waiting.splice(0, MOST))
+    while (waiting.length > 0) {
+      const pause = sleep(waiting.length > MOST ? 0 : everyMs)
+      await send(waiting.splice(0, MOST))
+      await pause
+    }
     writing = false
   }
 

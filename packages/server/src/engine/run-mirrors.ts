@@ -10,8 +10,8 @@ const PAUSE_WHEN_AWAY_MS = 1_000
  * As many files wait, claimed, for a place as were moved in this time: so small ones keep all places busy, and large
  * ones are left to other replicas.
  */
-const AHEAD_MS = 250
-const MOST_AHEAD = 64
+const AHEAD_MS = 500
+const MOST_AHEAD = 128
 /** Files that are copied and not yet written down: beyond this the database is the one to wait for. */
 const MOST_HELD = 500
 const COUNT_EVERY_MS = 15_000

@@ -37,7 +37,9 @@ export function describeHot(name: string, open: OpenHot): void {
           async (batches) => {
             const userId = `user-${run++}`
             await Promise.all(
-              batches.map((batch) => hot.write(batch.map(([task, progress]) => report(task, progress, userId)))),
+              batches.map((batch) =>
+                hot.write(batch.map(([task, progress]) => report(task, progress, userId))),
+              ),
             )
             const expected = new Map<string, number>()
             for (const [task, progress] of batches.flat())

@@ -8,6 +8,8 @@ import type { SourceOpener } from '../artifacts/source/open-source.ts'
 import { writeTogether } from '../artifacts/write-together.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
+import type { HotStore } from '../hot/hot-store.ts'
+import { createMemoryHot } from '../hot/memory-hot.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
@@ -25,6 +27,7 @@ import { createBatcher } from './create-batcher.ts'
 import type { EngineContext } from './engine-context.ts'
 import { ALL_LANES } from './lanes.ts'
 import type { MirrorContext } from './mirror-context.ts'
+import { createProgressWriter } from './progress-writer.ts'
 import { type Rescheduled, rescheduleWork } from './reschedule-work.ts'
 import { runMirrors } from './run-mirrors.ts'
 import { runProvider } from './run-provider.ts'
@@ -43,6 +46,8 @@ export interface EngineOptions {
   lanes: readonly Lane[]
   /** How often what was learned about durations is written and planned with. @default 15000 */
   planEveryMs: number
+  /** The least time between two writes of a task's progress to the database. @default 5000 */
+  progressEveryMs: number
   /** How often deadlines, waiting tasks and silent tasks are looked after. @default 60000 */
   sweepEveryMs: number
 }
@@ -53,6 +58,7 @@ export const defaultEngineOptions: EngineOptions = {
   stopWithinMs: 15_000,
   lanes: ALL_LANES,
   planEveryMs: 15_000,
+  progressEveryMs: 5_000,
   sweepEveryMs: 60_000,
 }
 
@@ -78,6 +84,8 @@ export interface EngineParts {
   log: Logger
   metrics: Metrics
   random?: () => number
+  /** Where progress goes before it goes to the database. @default this process's memory */
+  hot?: HotStore | undefined
   /** Where result files are kept. @default nowhere: they stay at their providers */
   objects?: ObjectStore | undefined
   /** Fetches result files from their providers. */
@@ -100,6 +108,13 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
   const givenUp = new AbortController()
   const replica = randomUUID()
   const mirrors = createMirrors()
+  const progress = createProgressWriter({
+    sql,
+    bus,
+    log,
+    hot: parts.hot ?? createMemoryHot(),
+    writeEveryMs: options.progressEveryMs,
+  })
   const alarms = new Map([...providers.keys()].map((name) => [name, createAlarms()]))
   let running: Promise<unknown> | undefined
 
@@ -144,6 +159,8 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       leaseMs,
       breaker: createCircuitBreaker(),
       learn: learner.learn,
+      progress,
+      expectedMs: learner.expectedMs,
       firstPollMs: (type, userId) => firstPollMs(provider, learner, type, userId),
       callbackUrl: (task) => callbackUrl(parts.publicUrl, task),
       mirrors: mirrors?.alarm ?? null,
@@ -166,6 +183,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     } finally {
       clearInterval(planning)
       await reschedule.flush()
+      await progress.flush()
       await learner.flush()
     }
   }

@@ -75,6 +75,7 @@ export function taskRoutes({
         userId,
         readId(c, 'task'),
         (name) => providers.get(name)?.cancel !== undefined,
+        present,
       )
       engine.wake()
       bus.publish(userId)

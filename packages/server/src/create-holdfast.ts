@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import type { Logger } from 'pino'
@@ -100,8 +101,11 @@ export interface HoldfastConfig extends PluginSettings {
 export interface Holdfast {
   /** For a Hono app: `yours.route('/', holdfast.app)`. */
   app: Hono<AppEnv>
-  /** For `node:http`, Express and the like. */
-  listener: (request: IncomingMessage, response: ServerResponse) => void
+  /** For `node:http`, `node:http2`, Express and the like. */
+  listener: (
+    request: IncomingMessage | Http2ServerRequest,
+    response: ServerResponse | Http2ServerResponse,
+  ) => void
   /** Users' credits, where they are switched on. */
   credits: Credits
   /** Brings the schema up to date and returns what was applied. Safe to call from many processes at once. */

@@ -40,6 +40,11 @@ describe('readConfig', () => {
     expect(() => readConfig({ PORT })).toThrow(/PORT is ".*"; it must be a port number/)
   })
 
+  it('refuses a bus that there is not', () => {
+    expect(readConfig({ BUS: 'redis' }).bus).toBe('redis')
+    expect(() => readConfig({ BUS: 'kafka' })).toThrow(/BUS is "kafka"; it must be memory, postgres or redis/)
+  })
+
   it('refuses a log level that there is not', () => {
     expect(() => readConfig({ LOG_LEVEL: 'loud' })).toThrow(/LOG_LEVEL is "loud"; it must be one of/)
   })

@@ -22,6 +22,9 @@ export interface Config {
   auth: JwtAuthOptions | null
   providers: ProviderSettings
   lock: { kind: 'advisory' | 'redis' | 'none' | null; databaseUrl: string | null; redisUrl: string | null }
+  /** How replicas tell each other of changes. Null: by what there is. */
+  bus: 'memory' | 'postgres' | 'redis' | null
+  streamsPerUser: number | null
   lanes: Lane[] | null
   tasksPerMinute: number | null
   metricsToken: string | null
@@ -53,8 +56,13 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
     'LOCK',
     'which replica works: advisory (PostgreSQL), redis, or none for all at once (serve: advisory, or redis with REDIS_URL)',
   ],
-  ['LOCK_DATABASE_URL', 'a direct connection for the advisory lock, where DATABASE_URL is a pooler'],
-  ['REDIS_URL', 'Redis for the lock'],
+  [
+    'BUS',
+    'how replicas tell each other of changes: postgres (LISTEN/NOTIFY), redis, or memory for a single one (serve: postgres, or redis with REDIS_URL; dev: memory)',
+  ],
+  ['LOCK_DATABASE_URL', 'a direct connection for lock and bus, where DATABASE_URL is a pooler'],
+  ['REDIS_URL', 'Redis for the lock, the bus and the progress of running tasks'],
+  ['STREAMS_PER_USER', 'how many streams a user may have open at one process (20)'],
   ['LANES', 'lanes that this process serves, separated by commas (all)'],
   ['TASKS_PER_MINUTE', 'how many tasks a user may create in a minute (60)'],
   [
@@ -108,6 +116,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       databaseUrl: text(env.LOCK_DATABASE_URL),
       redisUrl: text(env.REDIS_URL),
     },
+    bus: busKind(env.BUS),
+    streamsPerUser: positive('STREAMS_PER_USER', env.STREAMS_PER_USER),
     lanes: readLanes(env.LANES),
     tasksPerMinute: positive('TASKS_PER_MINUTE', env.TASKS_PER_MINUTE),
     metricsToken: text(env.METRICS_TOKEN),
@@ -193,6 +203,12 @@ function lockKind(value: string | undefined): Config['lock']['kind'] {
   const kind = text(value)
   if (kind === null || kind === 'advisory' || kind === 'redis' || kind === 'none') return kind
   throw new Error(`LOCK is "${kind}"; it must be advisory, redis or none.`)
+}
+
+function busKind(value: string | undefined): Config['bus'] {
+  const kind = text(value)
+  if (kind === null || kind === 'memory' || kind === 'postgres' || kind === 'redis') return kind
+  throw new Error(`BUS is "${kind}"; it must be memory, postgres or redis.`)
 }
 
 function readLanes(value: string | undefined): Lane[] | null {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import type { Logger } from 'pino'
@@ -10,11 +11,14 @@ import { createSourceOpener } from './artifacts/source/open-source.ts'
 import type { Authenticate } from './auth/authenticate.ts'
 import { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
 import { createServiceKeys } from './auth/service-keys.ts'
+import type { Bus } from './bus/bus.ts'
 import { createMemoryBus } from './bus/memory-bus.ts'
 import { connect, type Sql } from './database/connect.ts'
 import { migrate } from './database/migrate.ts'
 import { checkEndpoints, type WebhookEndpoint } from './deliveries/endpoint.ts'
 import { createEngine, defaultEngineOptions, type EngineOptions } from './engine/engine.ts'
+import type { HotStore } from './hot/hot-store.ts'
+import { createMemoryHot } from './hot/memory-hot.ts'
 import type { Lock } from './locks/lock.ts'
 import { createNoLock } from './locks/no-lock.ts'
 import { createLog } from './log.ts'
@@ -60,6 +64,13 @@ export interface HoldfastConfig extends PluginSettings {
    * @default none: all replicas work side by side
    */
   lock?: Lock
+  /**
+   * How replicas tell each other of changes: `createReplicatedBus` over `redisChannel` or `postgresChannel`. Closed by
+   * `stop`. @default this process's memory: right for a single one
+   */
+  bus?: Bus
+  /** Where progress goes before it goes to the database: `createRedisHot`. Closed by `stop`. @default memory */
+  hot?: HotStore
   /** Which lane a new task goes to. @default `free_default` for all */
   route?: RouteTask
   /** Where result files are copied to. @default nowhere: users see the providers' own URLs, which soon die */
@@ -93,8 +104,11 @@ export interface HoldfastConfig extends PluginSettings {
 export interface Holdfast {
   /** For a Hono app: `yours.route('/', holdfast.app)`. */
   app: Hono<AppEnv>
-  /** For `node:http`, Express and the like. */
-  listener: (request: IncomingMessage, response: ServerResponse) => void
+  /** For `node:http`, `node:http2`, Express and the like. */
+  listener: (
+    request: IncomingMessage | Http2ServerRequest,
+    response: ServerResponse | Http2ServerResponse,
+  ) => void
   /** Users' credits, where they are switched on. */
   credits: Credits
   /** Brings the schema up to date and returns what was applied. Safe to call from many processes at once. */
@@ -132,18 +146,19 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     }
   }
   const authenticate = typeof config.auth === 'function' ? config.auth : createJwtAuthenticate(config.auth)
-  const bus = createMemoryBus()
+  const bus = config.bus ?? createMemoryBus()
+  const hot = config.hot ?? createMemoryHot()
   const stopping = new AbortController()
   const metrics = createMetrics()
   const alerts = createAlerts({ log, ...(config.alertWebhook ? { webhook: config.alertWebhook } : {}) })
   const plugins = assemblePlugins(config, types)
-  const settle = createSettle({ sql, plugins, log, alert: alerts.alert })
+  const settle = createSettle({ sql, plugins, log, alert: alerts.alert, hot })
   const mirror = { ...defaultMirrorOptions, ...config.mirror }
   const source = config.objects ? createSourceOpener() : undefined
   const signUrls = config.objects
     ? createSignUrls({ objects: config.objects, lifetimeMs: mirror.urlLifetimeMs, log })
     : null
-  const present = createPresenter(signUrls)
+  const present = createPresenter(signUrls, hot)
   checkEndpoints(config.webhooks ?? [])
   const engine = createEngine(
     {
@@ -151,6 +166,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
       settle,
       alert: alerts.alert,
       bus,
+      hot,
       types,
       providers,
       log,
@@ -166,6 +182,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     },
     { ...defaultEngineOptions, ...config.engine },
   )
+  bus.onWork(engine.wake)
   const app = createApp({
     sql,
     submit: (input) => createTask(sql, types, input, plugins),
@@ -176,7 +193,8 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     conversations: config.conversations ?? true,
     credits: config.credits ?? false,
     bus,
-    engine,
+    // Whoever works looks at once: here, or at the replica that holds the lock.
+    engine: { wake: bus.publishWork },
     authenticate,
     isServiceKey: createServiceKeys(config.serviceKeys ?? []),
     providers,
@@ -196,6 +214,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   async function stop(): Promise<void> {
     stopping.abort()
     await engine.stop()
+    await Promise.all([bus.close(), hot.close()])
     await source?.close()
     await alerts.close()
     await Promise.all([...providers.values()].map((provider) => provider.close()))

@@ -64,6 +64,28 @@ export function describeBus(name: string, makeBus: () => OpenReplica): void {
       expect(heard).toEqual(['second', 'second'])
     })
 
+    it('says what is hinted at, and to whom it is meant', () => {
+      const bus = replica()
+      const heard: string[] = []
+      bus.subscribe('ada', (hint) => heard.push(hint))
+      bus.publish('ada', 'progressed')
+      bus.publish('ada', 'changed', 'here')
+      bus.publish('ada', 'changed', 'elsewhere')
+      expect(heard).toEqual(['progressed', 'changed'])
+    })
+
+    it('tells workers that there is work, until they leave', () => {
+      const bus = replica()
+      let woken = 0
+      const leave = bus.onWork(() => {
+        woken += 1
+      })
+      bus.publishWork()
+      leave()
+      bus.publishWork()
+      expect(woken).toBe(1)
+    })
+
     it('can be closed twice, and says nothing afterwards', async () => {
       const bus = replica()
       await bus.close()
@@ -101,6 +123,25 @@ export function describeReplicas(name: string, makeBus: () => OpenReplica): void
       await until(() => one.isWatched('bob'))
       again()
       await until(() => !one.isWatched('bob'))
+    })
+
+    it('tells other replicas which hint it is, leaves out what is meant for here, and wakes their workers', async () => {
+      const [one, other] = [replica(), replica()]
+      const heard: string[] = []
+      let woken = 0
+      for (const user of ['ada', 'bob', 'cy']) other.subscribe(user, (hint) => heard.push(`${user} ${hint}`))
+      other.onWork(() => {
+        woken += 1
+      })
+      await until(() => one.isWatched('ada') && one.isWatched('cy'))
+      heard.length = 0
+      one.publish('ada', 'progressed')
+      one.publish('bob', 'changed', 'here')
+      one.publish('cy', 'progressed')
+      one.publish('cy', 'changed', 'elsewhere')
+      one.publishWork()
+      await until(() => heard.length > 1 && woken > 0)
+      expect(heard.toSorted()).toEqual(['ada progressed', 'cy changed'])
     })
 
     it('nobody is watched at a replica that has closed', async () => {

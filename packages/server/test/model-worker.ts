@@ -9,7 +9,7 @@ import type { WorkKind } from '../src/engine/work-kind.ts'
 import { acceptTask } from '../src/tasks/accept-task.ts'
 import { markSending, unmarkSending } from '../src/tasks/mark-sending.ts'
 import type { Settlement, SettleResult } from '../src/tasks/settle-task.ts'
-import { writeProgress } from '../src/tasks/write-progress.ts'
+import { setProgress } from './set-progress.ts'
 import { createTestSettle } from './settle-task.ts'
 
 /** A step that a worker has claimed and not finished. `sending`: the create has left, and its answer is awaited. */
@@ -139,7 +139,7 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
       case 3:
         return decided(claim)
       case 4:
-        await writeProgress(sql, taskId, 50)
+        await setProgress(sql, taskId, 50)
         return { deed: { kind: 'nothing' } }
       default: {
         const refused = await rescheduleWork(sql, [

@@ -2,6 +2,7 @@ import type { Bus } from '../src/bus/bus.ts'
 import { createMemoryBus } from '../src/bus/memory-bus.ts'
 import type { Sql } from '../src/database/connect.ts'
 import { createEngine, defaultEngineOptions, type Engine, type EngineOptions } from '../src/engine/engine.ts'
+import type { HotStore } from '../src/hot/hot-store.ts'
 import type { Lock } from '../src/locks/lock.ts'
 import { createNoLock } from '../src/locks/no-lock.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
@@ -21,6 +22,7 @@ export interface StartedEngine {
 
 export interface StartEngineOptions {
   bus?: Bus
+  hot?: HotStore
   lock?: Lock
   types?: TaskTypes
   random?: () => number
@@ -31,7 +33,7 @@ export interface StartEngineOptions {
 export function startEngine(
   sql: Sql,
   provider: Provider,
-  { bus = createMemoryBus(), lock = createNoLock(), types, random, options }: StartEngineOptions = {},
+  { bus = createMemoryBus(), hot, lock = createNoLock(), types, random, options }: StartEngineOptions = {},
 ): StartedEngine {
   const metrics = createMetrics()
   const { log, lines } = createMemoryLog()
@@ -40,6 +42,7 @@ export function startEngine(
       sql,
       settle: createTestSettle(sql),
       bus,
+      hot,
       lock,
       types: types ?? scriptedTypes(provider.name),
       providers: new Map([[provider.name, provider]]),
@@ -47,7 +50,7 @@ export function startEngine(
       metrics,
       random,
     },
-    { ...defaultEngineOptions, idleMs: 5, leaseMarginMs: 500, ...options },
+    { ...defaultEngineOptions, idleMs: 5, leaseMarginMs: 500, progressEveryMs: 0, ...options },
   )
   engine.start()
   return {

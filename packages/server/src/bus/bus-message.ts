@@ -1,6 +1,10 @@
+import type { Hint } from './bus.ts'
+
 /** What replicas tell each other. Ids of users only: the truth is in the database. */
 export type BusMessage =
-  | { from: string; kind: 'changed'; users: string[] }
+  | { from: string; kind: Hint; users: string[] }
+  /** There is work to look for; of nobody in particular. */
+  | { from: string; kind: 'work'; users: string[] }
   /** Who is watched at the sender: all of them, from `isFirst` to `isLast`. */
   | { from: string; kind: 'watching'; users: string[]; isFirst: boolean; isLast: boolean }
   | { from: string; kind: 'watch' | 'unwatch'; users: string[] }
@@ -8,7 +12,7 @@ export type BusMessage =
   | { from: string; kind: 'hello'; users: string[] }
   | { from: string; kind: 'bye'; users: string[] }
 
-const KINDS = ['changed', 'watching', 'watch', 'unwatch', 'hello', 'bye']
+const KINDS = ['changed', 'progressed', 'work', 'watching', 'watch', 'unwatch', 'hello', 'bye']
 
 /** Null for what is none: another version of this server may speak otherwise. */
 export function readBusMessage(text: string): BusMessage | null {

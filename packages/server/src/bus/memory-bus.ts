@@ -1,12 +1,14 @@
-import type { Bus } from './bus.ts'
+import type { Bus, Hint } from './bus.ts'
 
 /** For one process. */
 export function createMemoryBus(): Bus {
-  const listeners = new Map<string, Set<() => void>>()
+  const listeners = new Map<string, Set<(hint: Hint) => void>>()
+  const workers = new Set<() => void>()
 
   return {
-    publish(userId) {
-      for (const listener of listeners.get(userId) ?? []) listener()
+    publish(userId, hint = 'changed', reach = 'all') {
+      if (reach === 'elsewhere') return
+      for (const listener of listeners.get(userId) ?? []) listener(hint)
     },
     subscribe(userId, listener) {
       const ofUser = listeners.get(userId) ?? new Set()
@@ -18,6 +20,16 @@ export function createMemoryBus(): Bus {
       }
     },
     isWatched: (userId) => listeners.has(userId),
-    close: async () => listeners.clear(),
+    publishWork() {
+      for (const worker of workers) worker()
+    },
+    onWork(listener) {
+      workers.add(listener)
+      return () => workers.delete(listener)
+    },
+    async close() {
+      listeners.clear()
+      workers.clear()
+    },
   }
 }

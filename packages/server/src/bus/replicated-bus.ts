@@ -31,7 +31,13 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
   const local = createMemoryBus()
   const elsewhere = createWatchedElsewhere(announceMs * 3)
   const watchers = new Map<string, number>()
-  const gathered = { changed: new Set<string>(), watch: new Set<string>(), unwatch: new Set<string>() }
+  const gathered = {
+    changed: new Set<string>(),
+    progressed: new Set<string>(),
+    watch: new Set<string>(),
+    unwatch: new Set<string>(),
+  }
+  let hasWork = false
   let gathering: NodeJS.Timeout | undefined
   let heardAt = now()
   let sending = Promise.resolve()
@@ -45,7 +51,10 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       const message = readBusMessage(text)
       if (!message || message.from === own) return
       elsewhere.hear(message, now())
-      if (message.kind === 'changed') for (const user of message.users) local.publish(user)
+      if (message.kind === 'changed' || message.kind === 'progressed') {
+        for (const user of message.users) local.publish(user, message.kind)
+      }
+      if (message.kind === 'work') local.publishWork()
       if (message.kind === 'hello') announce()
     },
     connected() {
@@ -111,7 +120,11 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
     }
     gathering = undefined
     const messages: BusMessage[] = []
-    for (const kind of ['changed', 'watch', 'unwatch'] as const) {
+    if (hasWork) messages.push({ from: own, kind: 'work', users: [] })
+    hasWork = false
+    // Who is told to look the row up finds its progress too.
+    for (const user of gathered.changed) gathered.progressed.delete(user)
+    for (const kind of ['changed', 'progressed', 'watch', 'unwatch'] as const) {
       const users = [...gathered[kind]]
       gathered[kind].clear()
       if (users.length === 0) continue
@@ -127,9 +140,9 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
   }
 
   return {
-    publish(userId) {
-      local.publish(userId)
-      if (!isClosed) gather('changed', userId)
+    publish(userId, hint = 'changed', reach = 'all') {
+      local.publish(userId, hint, reach)
+      if (!isClosed && reach !== 'here') gather(hint, userId)
     },
     subscribe(userId, listener) {
       const unsubscribe = local.subscribe(userId, listener)
@@ -151,6 +164,13 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       }
     },
     isWatched: (userId) => local.isWatched(userId) || elsewhere.has(userId, now()),
+    publishWork() {
+      local.publishWork()
+      if (isClosed) return
+      hasWork = true
+      gathering ??= setTimeout(flush, gatherMs)
+    },
+    onWork: (listener) => local.onWork(listener),
     async close() {
       if (isClosed) return
       isClosed = true

@@ -19,6 +19,8 @@ import { addStudio } from '../routes/studio.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 import { closeServer, listen } from './listen.ts'
 import { mirrorOptions } from './mirror-options.ts'
+import { openBus } from './open-bus.ts'
+import { openHot } from './open-hot.ts'
 import { openLock } from './open-lock.ts'
 import { type OpenProviders, openProviders } from './open-providers.ts'
 import { studioDirectory } from './studio-directory.ts'
@@ -86,6 +88,9 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
       ...(config.lock.kind || config.lock.redisUrl
         ? { lock: await openLock({ ...config, databaseUrl: database.url }, log) }
         : {}),
+      bus: await openBus({ ...config, bus: config.bus ?? 'memory', databaseUrl: database.url }, log),
+      hot: openHot(config, log),
+      ...(config.streamsPerUser ? { streams: { perUser: config.streamsPerUser } } : {}),
       ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
       ...(config.tasksPerMinute ? { tasksPerMinute: config.tasksPerMinute } : {}),
       ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),

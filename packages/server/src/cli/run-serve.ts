@@ -5,6 +5,8 @@ import { openObjectStore } from '../objects/open-object-store.ts'
 import { KEY_VARIABLES } from '../provider-settings.ts'
 import { closeServer, listen } from './listen.ts'
 import { mirrorOptions } from './mirror-options.ts'
+import { openBus } from './open-bus.ts'
+import { openHot } from './open-hot.ts'
 import { openLock } from './open-lock.ts'
 import { hasProvider, openProviders } from './open-providers.ts'
 import { untilToldToStop } from './until-told-to-stop.ts'
@@ -34,7 +36,10 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
     mirror: mirrorOptions(config),
     corsOrigins: config.corsOrigins,
     lock: await openLock(config, log),
+    bus: await openBus(config, log),
+    hot: openHot(config, log),
     log,
+    ...(config.streamsPerUser ? { streams: { perUser: config.streamsPerUser } } : {}),
     ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
     ...(config.tasksPerMinute ? { tasksPerMinute: config.tasksPerMinute } : {}),
     ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),

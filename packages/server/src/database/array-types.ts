@@ -18,7 +18,9 @@ function arrayType(oid: number, toItem: (text: string) => unknown): postgres.Pos
   return {
     to: oid,
     from: [oid],
-    serialize: (items: unknown[]) => `{${items.map(quote).join(',')}}`,
+    // A statement that the server has to plan anew is sent again by the driver, with what was serialized before.
+    serialize: (items: unknown[] | string) =>
+      typeof items === 'string' ? items : `{${items.map(quote).join(',')}}`,
     parse: (literal: string) => readItems(literal).map((text) => (text === null ? null : toItem(text))),
   }
 }

@@ -75,3 +75,15 @@ it('leaves nothing open after its end', async () => {
   await expect.poll(open).toBe(0)
   await expect(sql`select 1`).rejects.toMatchObject({ code: 'CONNECTION_ENDED' })
 })
+
+it('a statement that the server has forgotten is sent again, arrays and all', async () => {
+  const sql = connect(database.url, { maxConnections: 1 })
+  const ask = () => sql<{ n: number }[]>`select n from unnest(${[1, 2]}::int[]) n`
+  try {
+    await ask()
+    await sql.unsafe('deallocate all')
+    expect((await ask()).map(({ n }) => n)).toEqual([1, 2])
+  } finally {
+    await sql.end()
+  }
+})

@@ -7,6 +7,7 @@ import type { Settle } from '../tasks/create-settle.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import type { Batcher } from './create-batcher.ts'
+import type { ProgressWriter } from './progress-writer.ts'
 import type { Rescheduled } from './reschedule-work.ts'
 import type { Wakeable } from './wakeable.ts'
 
@@ -25,6 +26,10 @@ export interface EngineContext {
   leaseMs: number
   /** Takes note of how long a finished task took. */
   learn(type: string, finish: ObservedFinish): void
+  /** Shows progress, and writes it down now and then. */
+  progress: ProgressWriter
+  /** How long a task that is unfinished at this age will probably take in all; null until enough is known. */
+  expectedMs(type: string, ageMs: number): number | null
   /** How long until the first poll of a task that was just accepted. */
   firstPollMs(type: string, userId: string): number
   /** Who copies result files to our store; null if there is none. */

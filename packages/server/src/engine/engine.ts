@@ -8,6 +8,8 @@ import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import type { WebhookEndpoint } from '../deliveries/endpoint.ts'
 import { registerEndpoints } from '../deliveries/register-endpoints.ts'
+import type { HotStore } from '../hot/hot-store.ts'
+import { createMemoryHot } from '../hot/memory-hot.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
@@ -26,6 +28,7 @@ import { createBatcher } from './create-batcher.ts'
 import { createMirrors } from './create-mirrors.ts'
 import type { EngineContext } from './engine-context.ts'
 import { ALL_LANES } from './lanes.ts'
+import { createProgressWriter } from './progress-writer.ts'
 import { type Rescheduled, rescheduleWork } from './reschedule-work.ts'
 import { runDeliveries } from './run-deliveries.ts'
 import { runProvider } from './run-provider.ts'
@@ -44,6 +47,8 @@ export interface EngineOptions {
   lanes: readonly Lane[]
   /** How often what was learned about durations is written and planned with. @default 15000 */
   planEveryMs: number
+  /** The least time between two writes of a task's progress to the database. @default 5000 */
+  progressEveryMs: number
   /** How often deadlines, waiting tasks and silent tasks are looked after. @default 60000 */
   sweepEveryMs: number
 }
@@ -54,6 +59,7 @@ export const defaultEngineOptions: EngineOptions = {
   stopWithinMs: 15_000,
   lanes: ALL_LANES,
   planEveryMs: 15_000,
+  progressEveryMs: 5_000,
   sweepEveryMs: 60_000,
 }
 
@@ -78,6 +84,8 @@ export interface EngineParts {
   log: Logger
   metrics: Metrics
   random?: () => number
+  /** Where progress goes before it goes to the database. @default this process's memory */
+  hot?: HotStore | undefined
   /** Where result files are kept. @default nowhere: they stay at their providers */
   objects?: ObjectStore | undefined
   /** Fetches result files from their providers. */
@@ -109,6 +117,13 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     ...{ idleMs: options.idleMs, stopping: stopping.signal, givenUp: givenUp.signal },
   })
   const deliveryAlarm = createWakeable()
+  const progress = createProgressWriter({
+    sql,
+    bus,
+    log,
+    hot: parts.hot ?? createMemoryHot(),
+    writeEveryMs: options.progressEveryMs,
+  })
   const alarms = new Map([...providers.keys()].map((name) => [name, createAlarms()]))
   let running: Promise<unknown> | undefined
 
@@ -153,6 +168,8 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       leaseMs,
       breaker: createCircuitBreaker(),
       learn: learner.learn,
+      progress,
+      expectedMs: learner.expectedMs,
       firstPollMs: (type, userId) => firstPollMs(provider, learner, type, userId),
       callbackUrl: (task) => callbackUrl(parts.publicUrl, task),
       mirrors: mirrors?.alarm ?? null,
@@ -175,6 +192,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     } finally {
       clearInterval(planning)
       await reschedule.flush()
+      await progress.flush()
       await learner.flush()
     }
   }

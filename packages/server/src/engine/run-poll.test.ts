@@ -16,6 +16,7 @@ import { createCircuitBreaker } from './circuit-breaker.ts'
 import { type ClaimedPoll, claimPolls } from './claim-polls.ts'
 import type { EngineContext } from './engine-context.ts'
 import { ALL_LANES } from './lanes.ts'
+import type { FoundProgress } from './progress-writer.ts'
 import type { Rescheduled } from './reschedule-work.ts'
 import { runPoll } from './run-poll.ts'
 
@@ -45,6 +46,7 @@ beforeEach(async () => {
 function contextFor({ watched = false, stopping = new AbortController().signal } = {}) {
   const rescheduled: Rescheduled[] = []
   const learned: ObservedFinish[] = []
+  const reported: FoundProgress[] = []
   const bus = createMemoryBus()
   if (watched) bus.subscribe('ada', () => {})
   const context: EngineContext = {
@@ -59,13 +61,15 @@ function contextFor({ watched = false, stopping = new AbortController().signal }
     reschedule: { add: (item) => void rescheduled.push(item), flush: async () => {} },
     leaseMs: LEASE_MS,
     learn: (_, finish) => void learned.push(finish),
+    progress: { report: (found) => void reported.push(found), take: () => null, flush: async () => {} },
+    expectedMs: () => null,
     firstPollMs: () => 0,
     callbackUrl: () => undefined,
     mirrors: null,
     stopping,
     givenUp: new AbortController().signal,
   }
-  return { context, rescheduled, learned }
+  return { context, rescheduled, learned, reported }
 }
 
 /** A poll that was just claimed, with a plan of this interval. */
@@ -106,8 +110,17 @@ describe('a poll that finds nothing new', () => {
 
   it('nor does progress that is known already', async () => {
     answer = { kind: 'running', progress: 30 }
-    const { statements } = await poll(await claimed(40_000, { progress: 30 }))
+    const { statements, reported } = await poll(await claimed(40_000, { progress: 30 }))
     expect(statements).toEqual([])
+    expect(reported).toEqual([])
+  })
+
+  it('Q3: nor does progress that is new: it is shown, and written down later with that of others', async () => {
+    answer = { kind: 'running', progress: 31 }
+    const work = await claimed(40_000, { progress: 30 })
+    const { statements, reported } = await poll(work)
+    expect(statements).toEqual([])
+    expect(reported).toMatchObject([{ taskId: work.taskId, userId: work.userId, progress: 31 }])
   })
 
   it('is brought forward, in a batch, where the plan is shorter than a call may take', async () => {

@@ -1,7 +1,6 @@
 import { pollDelay, retryDelay } from '../poller/poll-delay.ts'
 import type { Provider, QueryOutcome } from '../providers/provider.ts'
 import type { Settlement } from '../tasks/settle-task.ts'
-import { writeProgress } from '../tasks/write-progress.ts'
 import { pauseBudget } from './budgets.ts'
 import type { ClaimedPoll } from './claim-polls.ts'
 import type { EngineContext } from './engine-context.ts'
@@ -75,8 +74,11 @@ export async function runPoll(context: EngineContext, provider: Provider, work: 
     case 'running':
       if (work.overdueMs >= 0) return settle(context, provider, work, DEADLINE_EXCEEDED, 'decided by us')
       if (outcome.progress !== null && outcome.progress > (work.progress ?? -1)) {
-        const userId = await writeProgress(context.sql, work.taskId, outcome.progress)
-        if (userId) context.bus.publish(userId)
+        context.progress.report({
+          ...work,
+          progress: outcome.progress,
+          expectedMs: (ageMs) => context.expectedMs(work.type, ageMs),
+        })
       }
   }
   comeBack(context, provider, work)
@@ -96,7 +98,8 @@ async function settle(
 ): Promise<void> {
   const { bus, log, metrics, mirrors } = context
   const fence = decision === 'a fact' ? undefined : { workId: work.workId, epoch: work.epoch }
-  const result = await context.settle(work.taskId, settlement, { fence })
+  const progress = context.progress.take(work.taskId)
+  const result = await context.settle(work.taskId, settlement, { fence, progress })
   metrics.settled(provider.name, settlement.status, result.kind)
   if (result.kind !== 'settled') return
   log.info(

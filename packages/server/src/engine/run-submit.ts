@@ -68,7 +68,7 @@ export async function runSubmit(
           provider: provider.name,
           // A type that is no longer offered has nothing to say; what was paid for is still polled for a while.
           deadlineMs: type?.deadlineMs ?? DEADLINE_WITHOUT_TYPE_MS,
-          expectedMs: type?.expectedMs ?? 0,
+          expectedMs: context.expectedMs(work.type, 0) ?? type?.expectedMs ?? 0,
           firstPollMs: context.firstPollMs(work.type, work.userId),
           canCancel: provider.cancel !== undefined,
         }),

@@ -3,7 +3,11 @@ import { openSession, type Session } from './open-session.ts'
 export interface AssertSessionPoolingOptions {
   /** @default 10_000 */
   answerWithinMs?: number
+  /** What to set instead, where it is for something else than the lock. */
+  advice?: string
 }
+
+const LOCK_ADVICE = 'LOCK=redis with REDIS_URL, or LOCK=none to let all replicas work side by side'
 
 /** Each round costs up to eight round trips; one is enough unless others use the same pool at the same time. */
 const ROUNDS = 8
@@ -19,7 +23,7 @@ const ROUNDS = 8
  */
 export async function assertSessionPooling(
   url: string,
-  { answerWithinMs = 10_000 }: AssertSessionPoolingOptions = {},
+  { answerWithinMs = 10_000, advice = LOCK_ADVICE }: AssertSessionPoolingOptions = {},
 ): Promise<void> {
   const open = () =>
     openSession(url, { applicationName: 'holdfast pooling check', answerWithinMs, prepare: false })
@@ -32,9 +36,9 @@ export async function assertSessionPooling(
     const firstIs = await backendOf(first)
     const secondIs = await backendOf(second)
     const check = async (session: Session, expected: number) => {
-      if ((await backendOf(session)) !== expected) refuse()
+      if ((await backendOf(session)) !== expected) refuse(advice)
     }
-    if (firstIs === secondIs) refuse()
+    if (firstIs === secondIs) refuse(advice)
     for (let round = 0; round < ROUNDS; round++) {
       await check(first, firstIs)
       for (let times = 0; times <= round % 3; times++) await check(second, secondIs)
@@ -53,8 +57,8 @@ async function backendOf(session: Session): Promise<number> {
   return row?.pid ?? 0
 }
 
-function refuse(): never {
+function refuse(advice: string): never {
   throw new Error(
-    'The database is reached through a pooler in transaction mode, which gives several replicas the same lock at once. Set LOCK_DATABASE_URL to a direct connection or a pooler in session mode (on Supabase port 5432 instead of 6543), or LOCK=redis with REDIS_URL, or LOCK=none to let all replicas work side by side.',
+    `The database is reached through a pooler in transaction mode, which gives several replicas the same lock at once and lets none hear the others. Set LOCK_DATABASE_URL to a direct connection or a pooler in session mode (on Supabase port 5432 instead of 6543), or ${advice}.`,
   )
 }

@@ -33,6 +33,10 @@ export interface Metrics {
   heardWebhook(provider: string, hearing: string): void
   /** A webhook of ours was sent, and taken or not. */
   delivered(endpoint: string, outcome: string): void
+  /** Streams open at this process. */
+  streams(open: number): void
+  /** A client that took nothing for too long was cut off. */
+  cutStream(): void
 }
 
 const LAG_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300]
@@ -167,6 +171,12 @@ export function createMetrics(): Metrics {
     labelNames: ['provider', 'kind'],
     registers,
   })
+  const streams = new Gauge({ name: 'holdfast_streams', help: 'Streams open at this process', registers })
+  const cutStreams = new Counter({
+    name: 'holdfast_streams_cut_total',
+    help: 'Streams cut off because their client took nothing for too long',
+    registers,
+  })
 
   return {
     registry,
@@ -211,6 +221,8 @@ export function createMetrics(): Metrics {
     swept: (sweep, count) => sweeps.labels(sweep).inc(count),
     delivered: (endpoint, outcome) => deliveries.labels(endpoint, outcome).inc(),
     heardWebhook: (provider, hearing) => webhooks.inc({ provider, hearing }),
+    streams: (open) => streams.set(open),
+    cutStream: () => cutStreams.inc(),
     deadLettered: (provider, kind) => letters.labels(provider, kind).inc(),
   }
 }

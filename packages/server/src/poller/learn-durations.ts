@@ -3,6 +3,7 @@ import type { Sql } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
 import type { Provider } from '../providers/provider.ts'
 import { choosePrice } from './schedule/choose-price.ts'
+import { type DurationCurve, durationCurve } from './schedule/duration-curve.ts'
 import {
   type DurationHistogram,
   histogramFromArray,
@@ -10,9 +11,10 @@ import {
   type ObservedFinish,
   observe,
 } from './schedule/duration-histogram.ts'
+import { expectedFinish } from './schedule/expected-finish.ts'
 import { fixedSchedule } from './schedule/fixed-schedule.ts'
 import { nextPollMs, type PollPlan } from './schedule/poll-plan.ts'
-import { pollPlanFor } from './schedule/poll-plan-for.ts'
+import { isEnoughKnown, pollPlanFor } from './schedule/poll-plan-for.ts'
 
 export interface DurationLearner {
   /** Makes sure that every type has a plan, and reads what other processes have learned. */
@@ -20,6 +22,8 @@ export interface DurationLearner {
   learn(type: string, finish: ObservedFinish): void
   /** How long until the first poll of a task nobody watches. */
   firstPollMs(type: string, random: number): number
+  /** How long one that is unfinished at this age will probably take in all; null until enough is known. */
+  expectedMs(type: string, ageMs: number): number | null
   /** Writes what was learned and plans anew. */
   flush(): Promise<void>
 }
@@ -41,6 +45,7 @@ export function createDurationLearner(
   const { minPollMs } = provider.limits
   const waiting = new Map<string, ObservedFinish[]>()
   const plans = new Map<string, PollPlan>()
+  const curves = new Map<string, DurationCurve>()
   let since = now()
 
   async function writePlan(type: string, finishes: ObservedFinish[], seconds: number): Promise<void> {
@@ -59,6 +64,7 @@ export function createDurationLearner(
       const pricePerPollMs = Math.max(LEAST_PRICE_MS, choosePrice([{ histogram, minPollMs, tasks }], budget))
       const plan = pollPlanFor(histogram, { pricePerPollMs, minPollMs })
       plans.set(type, plan)
+      if (isEnoughKnown(histogram)) curves.set(type, durationCurve(histogram, 0))
       await tx`
         update holdfast.poll_plans set
           histogram = ${histogramToArray(histogram)}::float8[], ages_ms = ${[...plan.agesMs]}::float8[],
@@ -79,6 +85,10 @@ export function createDurationLearner(
       ofType.push(finish)
     },
     firstPollMs: (type, random) => nextPollMs(plans.get(type) ?? fixedSchedule(minPollMs), 0, random),
+    expectedMs(type, ageMs) {
+      const curve = curves.get(type)
+      return curve ? expectedFinish(curve, ageMs) : null
+    },
     async flush() {
       const seconds = (now() - since) / 1000
       since = now()

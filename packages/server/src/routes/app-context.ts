@@ -58,13 +58,24 @@ export type RouteTask = (task: {
 export interface StreamOptions {
   /** @default 15000 */
   heartbeatMs: number
-  /** How often a stream looks by itself, in case a hint was lost. @default 5000 */
+  /** How often it is looked after a user's streams, in case a hint was lost; give or take a quarter. @default 5000 */
   sweepMs: number
+  /** How many streams one user may have open at this process. @default 20 */
+  perUser: number
+  /** A client that takes nothing for so long is cut off. @default 60000 */
+  stallMs: number
 }
 
-export const defaultStreamOptions: StreamOptions = { heartbeatMs: 15_000, sweepMs: 5_000 }
+export const defaultStreamOptions: StreamOptions = {
+  heartbeatMs: 15_000,
+  sweepMs: 5_000,
+  perUser: 20,
+  stallMs: 60_000,
+}
 
 /** Hono's variables of one request. */
 export interface AppEnv {
+  /** What is underneath, where that is `node:http` or `node:http2`. */
+  Bindings: { outgoing?: { destroy(): void } } | undefined
   Variables: { identity: Identity; traceId: string; log: Logger }
 }

@@ -46,11 +46,12 @@ export function createApp(context: AppContext): Hono<AppEnv> {
           'Authorization',
           'Content-Type',
           'Idempotency-Key',
+          'If-None-Match',
           'Last-Event-ID',
           'X-Holdfast-Browser',
           'X-Holdfast-Epoch',
         ],
-        exposeHeaders: ['X-Trace-Id', 'Retry-After'],
+        exposeHeaders: ['X-Trace-Id', 'Retry-After', 'ETag'],
         maxAge: 600,
       }),
     )

@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { type CuttableProxy, startCuttableProxy } from '../../test/cuttable-proxy.ts'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
 import { readEvents } from '../../test/read-events.ts'
+import { setProgress } from '../../test/set-progress.ts'
 import { startTestHoldfast, type TestHoldfast, type TestHoldfastOptions } from '../../test/test-holdfast.ts'
 import { signToken } from '../../test/test-tokens.ts'
 import { acceptTask } from '../tasks/accept-task.ts'
-import { writeProgress } from '../tasks/write-progress.ts'
 
 /** For most tests, each with a user of its own. */
 let server: TestHoldfast
@@ -74,7 +74,7 @@ describe('GET /v1/stream', () => {
     const first = readEvents(await openStream('user1'))
     const { id } = await first.next()
     await first.cancel()
-    await writeProgress(sql, running.id, 70)
+    await setProgress(sql, running.id, 70)
     const resumed = readEvents(await openStream('user1', { headers: { 'last-event-id': id ?? '' } }))
     const event = await resumed.next()
     expect(snapshot(event).tasks).toMatchObject([{ id: running.id, progress: 70 }])
@@ -176,9 +176,9 @@ describe('GET /v1/stream', () => {
     expect(answer.headers.get('retry-after')).toBe('2')
   })
 
-  it('says nothing of our insides when it breaks', async () => {
+  it('P5: outlives a database that goes away, says nothing of it, and brings what happened meanwhile', async () => {
     const { openStream, sql, logLines } = await startOwn({
-      streams: { sweepMs: 10 },
+      streams: { sweepMs: 10, heartbeatMs: 20 },
       throughUrl: async (url) => {
         proxy = await startCuttableProxy(url)
         return proxy.url
@@ -188,8 +188,32 @@ describe('GET /v1/stream', () => {
     const events = readEvents(await openStream('ada'))
     expect(snapshot(await events.until('snapshot')).tasks).toMatchObject([{ id: running.id }])
     await proxy?.cut()
-    expect(await events.rest()).toEqual([])
-    expect(logLines.join('')).toContain('stream broke off')
+    await vi.waitFor(() => expect(logLines.join('')).toContain('streams cannot look for changes'), 10_000)
+    expect(await events.nextComment()).toBe('still here')
+    await setProgress(sql, running.id, 40)
+    await proxy?.mend()
+    expect(task(await events.next())).toMatchObject({ task: { id: running.id, progress: 40 } })
+    expect(logLines.filter((line) => line.includes('streams cannot look'))).toHaveLength(1)
+    await events.cancel()
+  })
+
+  it('refuses more streams of a user than one may have, and says when to come back', async () => {
+    const { openStream } = await startOwn({ streams: { perUser: 1 } })
+    const first = readEvents(await openStream('ada'))
+    await first.until('snapshot')
+    const refused = await openStream('ada')
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('30')
+    expect(await refused.json()).toMatchObject({ code: 'RATE_LIMITED' })
+    // The same browser coming back is not one more.
+    const from = { headers: { 'x-holdfast-browser': 'phone' } }
+    const phone = readEvents(await openStream('bob', from))
+    await phone.until('snapshot')
+    const again = await openStream('bob', from)
+    expect(again.status).toBe(200)
+    expect(await phone.rest()).toMatchObject([{ event: 'end', data: { reason: 'superseded' } }])
+    await readEvents(again).cancel()
+    await first.cancel()
   })
 
   it('shows one stream’s news on every stream of that user', async () => {

@@ -1,89 +1,107 @@
 import type { StreamEnd } from '@holdfast/shared'
-import { Hono } from 'hono'
-import { streamSSE } from 'hono/streaming'
+import { type Context, Hono } from 'hono'
 import { hastenPolls } from '../engine/hasten-polls.ts'
 import { HoldfastError } from '../errors.ts'
 import { createBrowserStreams } from '../streams/browser-streams.ts'
-import { followTasks } from '../streams/follow-tasks.ts'
+import { createEventStream, type EventStream } from '../streams/event-stream.ts'
+import { createFeeds } from '../streams/feeds.ts'
+import { createStreamOutage } from '../streams/stream-outage.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 
-const MAX_TIMER_MS = 2 ** 31 - 1
+/** Browsers that lost their stream together, say with a replica, come back spread over so much more than a second. */
+const RECONNECT_OVER_MS = 4_000
 
-export function streamRoutes({ sql, bus, present, engine, streams, providers, stopping }: AppContext) {
+const HEADERS = {
+  'Content-Type': 'text/event-stream',
+  // Proxies that buffer or compress would hold every event back.
+  'Cache-Control': 'no-store, no-transform',
+  'X-Accel-Buffering': 'no',
+}
+
+export function streamRoutes(context: AppContext) {
+  const { sql, bus, present, engine, streams, providers, stopping, metrics } = context
   const minPollMs = Math.min(...[...providers.values()].map((provider) => provider.limits.minPollMs))
   const browserStreams = createBrowserStreams()
+  const outage = createStreamOutage(context.log)
+  const feeds = createFeeds({ sql, bus, present, outage, ...streams })
+  const open = new Set<EventStream>()
+  // One listener for all: with one each, opening and closing would walk through thousands.
+  stopping.addEventListener('abort', () => {
+    for (const stream of open) stream.end('shutdown')
+    feeds.close()
+  })
+
+  function prepare(c: Context<AppEnv>, userId: string, onEnd: () => void) {
+    let stream: EventStream | undefined
+    let ending: StreamEnd | null = null
+    const log = c.get('log')
+    const end = (reason: StreamEnd) => {
+      ending = reason
+      stream?.end(reason)
+    }
+    async function start(): Promise<Response> {
+      // All that can fail comes before the headers are out, so that it is still answered with a problem.
+      const reader = await feeds.join({
+        userId,
+        cursor: c.req.header('last-event-id') ?? null,
+        onNews: () => stream?.news(),
+        first: async () => {
+          await hastenPolls(sql, userId, minPollMs)
+          engine.wake()
+        },
+      })
+      const { expiresAt } = c.get('identity')
+      const opened = createEventStream({
+        reader,
+        ...streams,
+        expiresInMs: expiresAt && expiresAt.getTime() - Date.now(),
+        retryMs: 1_000 + Math.random() * RECONNECT_OVER_MS,
+        cut: () => c.env?.outgoing?.destroy(),
+        onClose(how) {
+          open.delete(opened)
+          metrics.streams(open.size)
+          onEnd()
+          if (how === 'stalled') {
+            metrics.cutStream()
+            log.warn({ userId }, 'a client that takes nothing was cut off')
+          }
+          log.info({ userId, how }, 'stream closed')
+        },
+      })
+      stream = opened
+      open.add(opened)
+      metrics.streams(open.size)
+      if (ending ?? (stopping.aborted && 'shutdown')) opened.end(ending ?? 'shutdown')
+      return new Response(opened.body, { headers: HEADERS })
+    }
+    return { start, end }
+  }
 
   return new Hono<AppEnv>().get('/', async (c) => {
     // Nobody would read what it sends, and so nobody would ever end it.
     if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' })
-    const { userId, expiresAt } = c.get('identity')
-    const log = c.get('log')
-    const cursor = c.req.header('last-event-id') ?? null
+    const { userId } = c.get('identity')
     const browserId = c.req.header('x-holdfast-browser')
     const epoch = readEpoch(c.req.header('x-holdfast-epoch'))
-    // Before the headers are out, so that a database that is away is still answered with a problem.
-    await hastenPolls(sql, userId, minPollMs)
-    engine.wake()
-
-    const superseded = new AbortController()
-    const leave =
-      browserId === undefined
-        ? () => {}
-        : browserStreams.enter({ userId, browserId, epoch, supersede: () => superseded.abort() })
+    let leave: (() => void) | null = () => {}
+    const { start, end } = prepare(c, userId, () => leave?.())
+    if (browserId !== undefined) {
+      leave = browserStreams.enter({ userId, browserId, epoch, supersede: () => end('superseded') })
+    }
     if (!leave) {
       throw new HoldfastError(
         'SUPERSEDED',
         'Another tab of this browser leads by now and has its own stream. Listen to that tab instead.',
       )
     }
-
-    const response = streamSSE(c, async (stream) => {
-      const gone = new AbortController()
-      stream.onAbort(() => gone.abort())
-      const expiry = new AbortController()
-      const timer = expiresAt
-        ? setTimeout(
-            () => expiry.abort(),
-            Math.min(MAX_TIMER_MS, Math.max(0, expiresAt.getTime() - Date.now())),
-          )
-        : undefined
-      log.info({ userId, browser: browserId, epoch }, 'stream opened')
-      try {
-        await followTasks({
-          sql,
-          bus,
-          present,
-          userId,
-          cursor,
-          ...streams,
-          signal: AbortSignal.any([gone.signal, expiry.signal, superseded.signal, stopping]),
-          send: (event, data, id) =>
-            stream.writeSSE({ event, data: JSON.stringify(data), ...(id === undefined ? {} : { id }) }),
-          beat: async () => {
-            await stream.write(': still here\n\n')
-          },
-        })
-        if (gone.signal.aborted) return
-        const reason: StreamEnd = superseded.signal.aborted
-          ? 'superseded'
-          : expiry.signal.aborted
-            ? 'token-expired'
-            : 'shutdown'
-        await stream.writeSSE({ event: 'end', data: JSON.stringify({ reason }) })
-      } catch (error) {
-        // There is no problem to answer with any more: the client reconnects and resumes. Not left to Hono, which
-        // would send the message, and with it our insides, to the client.
-        log.warn({ err: error }, 'stream broke off')
-      } finally {
-        clearTimeout(timer)
-        leave()
-        log.info({ userId }, 'stream closed')
-      }
-    })
-    // Proxies that buffer or compress would hold every event back. After streamSSE, which has its own opinion.
-    response.headers.set('X-Accel-Buffering', 'no')
-    response.headers.set('Cache-Control', 'no-store, no-transform')
-    return response
+    try {
+      const response = await start()
+      c.get('log').info({ userId, browser: browserId, epoch }, 'stream opened')
+      return response
+    } catch (error) {
+      leave()
+      throw error
+    }
   })
 }
 

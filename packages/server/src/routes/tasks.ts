@@ -4,8 +4,9 @@ import { Hono } from 'hono'
 import { HoldfastError } from '../errors.ts'
 import { cancelTask } from '../tasks/cancel-task.ts'
 import { findTask } from '../tasks/find-task.ts'
-import { listTasks } from '../tasks/list-tasks.ts'
+import { isOnlyActive, listTasks } from '../tasks/list-tasks.ts'
 import { retryTask } from '../tasks/retry-task.ts'
+import { readTaskTag, toTaskTag } from '../tasks/task-tag.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody, readId, readIdempotencyKey, readQuery } from './read-input.ts'
 
@@ -60,7 +61,16 @@ export function taskRoutes({
     })
     .get('/', async (c) => {
       const { userId } = c.get('identity')
-      return c.json(await listTasks(sql, { userId, ...readQuery(c, listTasksQuery) }, present))
+      const input = { userId, ...readQuery(c, listTasksQuery) }
+      // Of ended tasks the URLs change with every answer; what is unfinished is told by its versions.
+      const isTagged = isOnlyActive(input)
+      const known = isTagged ? c.req.header('if-none-match') : undefined
+      if (known !== undefined) {
+        const tag = await readTaskTag(sql, input, present)
+        if (known.includes(tag)) return c.body(null, 304, taggedHeaders(tag))
+      }
+      const list = await listTasks(sql, input, present)
+      return c.json(list, 200, isTagged ? taggedHeaders(toTaskTag(list.tasks, list.nextCursor !== null)) : {})
     })
     .get('/:id', async (c) => {
       const task = await findTask(sql, c.get('identity').userId, readId(c, 'task'), present)
@@ -75,6 +85,7 @@ export function taskRoutes({
         userId,
         readId(c, 'task'),
         (name) => providers.get(name)?.cancel !== undefined,
+        present,
       )
       engine.wake()
       bus.publish(userId)
@@ -102,4 +113,9 @@ export function taskRoutes({
       bus.publish(userId)
       return c.json({ task: await shown(userId, task) })
     })
+}
+
+/** To be kept by the caller alone, and asked about every time. */
+function taggedHeaders(tag: string): Record<string, string> {
+  return { ETag: tag, 'Cache-Control': 'private, no-cache' }
 }

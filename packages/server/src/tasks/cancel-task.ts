@@ -3,6 +3,7 @@ import type { Sql } from '../database/connect.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Settle } from './create-settle.ts'
 import { findTask } from './find-task.ts'
+import type { Presenter } from './present-tasks.ts'
 
 /**
  * Ends a waiting or running task at its user's wish (Q9). What the provider has already accepted is cancelled there
@@ -14,14 +15,16 @@ export async function cancelTask(
   userId: string,
   taskId: string,
   canCancel: (provider: string) => boolean,
+  present?: Presenter,
 ): Promise<Task> {
-  const before = await findTask(sql, userId, taskId)
+  const before = await findTask(sql, userId, taskId, present)
   if (!before) throw new HoldfastError('NOT_FOUND', 'There is no such task.')
 
   const result = await settle(
     taskId,
     { status: 'cancelled', by: 'user' },
     {
+      progress: before.progress,
       async also(tx) {
         if (!canCancel(before.provider)) return
         await tx`

@@ -4,6 +4,7 @@ import type { Alert } from '../alerts/alert.ts'
 import type { Sql, Tx } from '../database/connect.ts'
 import { errorCode, isDatabaseAway } from '../database/database-errors.ts'
 import { transaction } from '../database/transaction.ts'
+import type { HotStore } from '../hot/hot-store.ts'
 import { joinApart, joinTogether, type Unsaved } from '../plugins/join-finish.ts'
 import type { Plugin } from '../plugins/plugin.ts'
 import { readSettledTask } from '../plugins/read-settled-task.ts'
@@ -12,6 +13,8 @@ import { type Fence, type Settlement, type SettleResult, settleInTransaction } f
 
 export interface SettleOptions {
   fence?: Fence | undefined
+  /** How far it was shown to be, where the row may know less: what has ended unfinished stays that far. */
+  progress?: number | null | undefined
   /** Asked in the same transaction, before anything is written. False: nothing is, and the result is `fenced`. */
   onlyIf?(tx: Tx): Promise<boolean>
   /** Done in the same transaction, if the task was ended by it. */
@@ -30,6 +33,8 @@ export interface SettleParts {
   plugins: readonly Plugin[]
   log: Logger
   alert: Alert
+  /** What it kept of a task is of no use after the end. */
+  hot?: HotStore | undefined
   /** How long a plugin may take. @default 5000 */
   pluginLimitMs?: number
   /** Between tries, when a plugin threw. @default [250, 1500] */
@@ -81,7 +86,7 @@ export function createSettle(parts: SettleParts): Settle {
     return transaction(sql, async (tx, over) => {
       blame(null)
       if (asked.onlyIf && !(await asked.onlyIf(tx))) return { kind: 'fenced' }
-      const result = await settleInTransaction(tx, taskId, settlement, asked.fence)
+      const result = await settleInTransaction(tx, taskId, settlement, asked)
       if (result.kind !== 'settled') return result
       await asked.also?.(tx)
       if (joining.length === 0) return result
@@ -124,6 +129,8 @@ export function createSettle(parts: SettleParts): Settle {
           trace,
         )
         for (const { plugin, error } of unsaved ?? []) reportUnsaved(log, alert, { taskId, plugin, error })
+        // Not waited for: nobody shows hot progress of a task that has ended.
+        if (result.kind === 'settled') void parts.hot?.forget([{ userId: result.userId, taskId }])
         return result
       } catch (error) {
         const { blamed } = trace

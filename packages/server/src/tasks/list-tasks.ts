@@ -22,16 +22,26 @@ export async function listTasks(
   input: ListTasksInput,
   present: Presenter,
 ): Promise<{ tasks: Task[]; nextCursor: string | null }> {
-  const { userId, conversationId, externalId, cursor, limit } = input
-  const status = input.status ?? (externalId === undefined ? 'active' : 'all')
+  const { limit } = input
+  const rows = await sql<TaskRow[]>`select ${taskColumns(sql)} ${listed(sql, input)}`
+  const page = await present.tasks(rows.slice(0, limit))
+  return { tasks: page, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
+}
+
+/** What the list is made of, one more than asked for: from, where, order and limit. */
+export function listed(
+  sql: Sql,
+  { userId, conversationId, externalId, cursor, limit, ...input }: ListTasksInput,
+) {
   if (cursor !== undefined && !taskId.safeParse(cursor).success) {
     throw new HoldfastError(
       'INVALID_REQUEST',
       'cursor: not one that this list gave out. Start again without it.',
     )
   }
-  const rows = await sql<TaskRow[]>`
-    select ${taskColumns(sql)} from holdfast.tasks t
+  const status = statusOf({ ...input, externalId })
+  return sql`
+    from holdfast.tasks t
     where t.user_id = ${userId}
       ${status === 'active' ? sql`and t.status in ('pending', 'running')` : sql``}
       ${status === 'settled' ? sql`and t.status in ('completed', 'failed', 'cancelled')` : sql``}
@@ -41,6 +51,19 @@ export async function listTasks(
     order by t.id desc
     limit ${limit + 1}
   `
-  const page = await present.tasks(rows.slice(0, limit))
-  return { tasks: page, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
+}
+
+/** Whether nothing that has ended can be in the list. */
+export function isOnlyActive(input: Pick<ListTasksInput, 'status' | 'externalId'>): boolean {
+  return statusOf(input) === 'active'
+}
+
+function statusOf({
+  status,
+  externalId,
+}: {
+  status?: ListTasksInput['status']
+  externalId?: string | undefined
+}) {
+  return status ?? (externalId === undefined ? 'active' : 'all')
 }

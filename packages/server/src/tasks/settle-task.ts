@@ -43,7 +43,7 @@ export async function settleInTransaction(
   tx: Tx,
   taskId: string,
   settlement: Settlement,
-  fence?: Fence,
+  { fence, progress = null }: { fence?: Fence | undefined; progress?: number | null | undefined } = {},
 ): Promise<SettleResult> {
   const work = await lockWork(tx, taskId)
   if (fence && !work.some((row) => row.id === fence.workId && row.epoch === fence.epoch))
@@ -61,7 +61,9 @@ export async function settleInTransaction(
   await tx`
     update holdfast.tasks set
       status = ${settlement.status},
-      progress = ${settlement.status === 'completed' ? tx`100` : tx`progress`},
+      progress = ${
+        settlement.status === 'completed' ? tx`100` : tx`greatest(progress, ${progress}::smallint)`
+      },
       failure_code = ${failure?.code ?? null},
       failure_message = ${failure?.message ?? null},
       failure_retryable = ${failure?.retryable ?? null},

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
+import { setProgress } from '../../test/set-progress.ts'
 import { settleTask } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import type { Sql } from '../database/connect.ts'
 import { type KnownTasks, syncTasks } from './sync-tasks.ts'
-import { writeProgress } from './write-progress.ts'
 
 let database: TestDatabase
 let sql: Sql
@@ -74,7 +74,7 @@ describe('with a cursor', () => {
     await sql.begin(async (tx) => {
       await tx`update holdfast.tasks set progress = 10 where id = ${slow.id}`
       // Begins later and commits earlier: a cursor made of times would jump past the slow one.
-      await writeProgress(sql, fast.id, 50)
+      await setProgress(sql, fast.id, 50)
       between = await syncTasks(sql, { userId: 'di' })
     })
     expect(between?.tasks.find(({ id }) => id === slow.id)?.progress).toBeNull()
@@ -95,7 +95,7 @@ describe('with a cursor', () => {
 describe('what the caller knows', () => {
   it('is not told again, unless it is newer', async () => {
     const task = await makeRunningTask(sql, { userId: 'eli' })
-    await writeProgress(sql, task.id, 40)
+    await setProgress(sql, task.id, 40)
     const [held] = (await syncTasks(sql, { userId: 'eli' })).tasks
     const version = held?.version ?? 0
     expect(await idsOf('eli', null, { [task.id]: [version, 40] })).toEqual([])

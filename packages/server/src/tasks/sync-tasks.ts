@@ -1,9 +1,18 @@
 import { isNewer, type SyncAnswer } from '@holdfast/shared'
 import type { Sql } from '../database/connect.ts'
+import { raiseProgress } from '../hot/raise-progress.ts'
 import { type Presenter, withoutUrls } from './present-tasks.ts'
 import { type TaskRow, taskColumns } from './task-row.ts'
 
 export type KnownTasks = Record<string, readonly [version: number, progress: number | null]>
+
+export interface SyncInput {
+  userId: string
+  known?: KnownTasks
+  cursor?: string | null
+  /** What the hot store says, if it was asked already. */
+  hot?: ReadonlyMap<string, number>
+}
 
 /** How much of what has already ended a first sync brings along: enough to show what finished while away. */
 const RECENT = '24 hours'
@@ -19,49 +28,69 @@ const RECENT_LIMIT = 100
  */
 export async function syncTasks(
   sql: Sql,
-  { userId, known = {}, cursor = null }: { userId: string; known?: KnownTasks; cursor?: string | null },
+  { userId, known = {}, cursor = null, ...given }: SyncInput,
   present: Presenter = withoutUrls,
 ): Promise<SyncAnswer> {
   const ids = Object.keys(known)
   const versions = Object.values(known).map(([version]) => version)
+  const progresses = Object.values(known).map(([, progress]) => progress)
+  // Progress that is only hot has not touched the row: what is further than the caller knows is looked up by its id.
+  const hot = given.hot ?? (await present.hot(userId))
+  const risen = [...hot].filter(([id, progress]) => progress > (known[id]?.[1] ?? -1))
   const since = cursor !== null && /^\d{1,19}$/.test(cursor) ? cursor : null
 
+  // Looked up by arrays of ids: joined, the planner may prefer to read all that the user ever had, or to compare each
+  // with each.
   const rows = await sql<(Partial<TaskRow> & { cursor: string; now: Date; gone: string[] })[]>`
-    with read_at as (
+    with read_at as materialized (
       select
         pg_snapshot_xmin(pg_current_snapshot()) as cursor,
         -- A cursor from the future belongs to another cluster: it would hide changes, so it counts as none.
         case when ${since}::text::xid8 <= pg_snapshot_xmax(pg_current_snapshot()) then ${since}::text::xid8 end as since
     ),
-    known as (
-      select * from unnest(${ids}::uuid[], ${versions}::bigint[]) as k (id, version)
+    held as materialized (
+      -- Grouped instead of joined: that takes as long as there are tasks, whatever the planner believes about how many.
+      select id, max(version) is null as is_gone,
+        max(version) > max(known) or (max(version) = max(known) and coalesce(max(progress), -1) > coalesce(max(shown), -1)) as is_stale
+      from (
+        select k.id, k.known, k.shown, null::int as version, null::smallint as progress
+        from unnest(${ids}::uuid[], ${versions}::bigint[], ${progresses}::float8[]) as k (id, known, shown)
+        union all
+        select t.id, null, null, t.version, t.progress from holdfast.tasks t
+        where t.user_id = ${userId} and t.id = any(${ids}::uuid[])
+      ) each_side
+      group by id
     ),
-    wanted as (
-      select t.id from holdfast.tasks t, read_at
-      where t.user_id = ${userId} and t.changed_xid >= read_at.since
-      union
-      select t.id from holdfast.tasks t, read_at
-      where t.user_id = ${userId} and t.status in ('pending', 'running') and read_at.since is null
-      union
+    wanted as materialized (
       (
-        select t.id from holdfast.tasks t, read_at
-        where t.user_id = ${userId} and read_at.since is null
-          and t.status in ('completed', 'failed', 'cancelled') and t.finished_at > now() - ${RECENT}::interval
-        order by t.id desc
-        limit ${RECENT_LIMIT}
+        select t.id from holdfast.tasks t
+        where t.user_id = ${userId} and t.changed_xid >= (select since from read_at)
+        union all
+        select t.id from holdfast.tasks t
+        where t.user_id = ${userId} and t.status in ('pending', 'running') and (select since from read_at) is null
+        union all
+        (
+          select t.id from holdfast.tasks t
+          where t.user_id = ${userId} and t.finished_at > now() - ${RECENT}::interval and (select since from read_at) is null
+          order by t.finished_at desc
+          limit ${RECENT_LIMIT}
+        )
+        except
+        select id from held where not is_stale
       )
       union
-      select t.id from holdfast.tasks t join known k on k.id = t.id
-      where t.user_id = ${userId} and t.version > k.version
+      select id from held where is_stale
+      union
+      select r.id from unnest(${risen.map(([id]) => id)}::uuid[], ${risen.map(([, progress]) => progress)}::int[]) as r (id, progress)
+      cross join lateral (
+        select from holdfast.tasks t
+        where t.id = r.id and t.user_id = ${userId} and t.status = 'running' and coalesce(t.progress, -1) < r.progress
+        limit 1
+      ) t
     )
-    select
-      read_at.cursor::text as cursor, now() as now,
-      array(select k.id::text from known k where not exists (
-        select from holdfast.tasks t where t.id = k.id and t.user_id = ${userId}
-      )) as gone,
-      task.*
+    select read_at.cursor::text as cursor, now() as now, array(select id::text from held where is_gone) as gone, task.*
     from read_at left join lateral (
-      select ${taskColumns(sql)} from holdfast.tasks t where t.id in (select id from wanted) order by t.id
+      select ${taskColumns(sql)} from holdfast.tasks t where t.id = any(array(select id from wanted)) order by t.id
     ) task on true
   `
   const [first] = rows
@@ -69,7 +98,8 @@ export async function syncTasks(
     tasks: await present.tasks(
       rows
         .filter((row): row is typeof row & TaskRow => typeof row.id === 'string')
-        .filter((row) => isNewer(row, toState(known[row.id]))),
+        .filter((row) => isNewer(raiseProgress(row, hot), toState(known[row.id]))),
+      hot,
     ),
     gone: first?.gone ?? [],
     cursor: first?.cursor ?? '0',

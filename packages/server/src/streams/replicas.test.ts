@@ -1,0 +1,254 @@
+import type { StreamEvents } from '@holdfast/shared'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { startCuttableProxy } from '../../test/cuttable-proxy.ts'
+import { createMemoryLog } from '../../test/memory-log.ts'
+import type { EventReader } from '../../test/read-events.ts'
+import { startTestRedis, type TestRedis } from '../../test/redis-for-tests.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
+import { startTwoReplicas, type TwoReplicas, type TwoReplicasOptions } from '../../test/two-replicas.ts'
+import { postgresChannel } from '../bus/postgres-channel.ts'
+import { redisChannel } from '../bus/redis-channel.ts'
+import { createReplicatedBus } from '../bus/replicated-bus.ts'
+import type { HoldfastConfig } from '../create-holdfast.ts'
+import { createRedisHot } from '../hot/redis-hot.ts'
+
+let database: TestDatabase
+let redis: TestRedis
+let replicas: TwoReplicas | undefined
+beforeAll(async () => {
+  ;[database, redis] = await Promise.all([createTestDatabase(), startTestRedis()])
+})
+afterEach(async () => {
+  await replicas?.stop()
+  replicas = undefined
+})
+afterAll(async () => {
+  await redis.stop()
+  await database.drop()
+})
+
+const { log } = createMemoryLog()
+const HOUR = 3_600_000
+const until = (check: () => unknown) => vi.waitFor(check, { timeout: 15_000, interval: 10 })
+const overRedis = (url = redis.url): Partial<HoldfastConfig> => ({
+  bus: createReplicatedBus({ open: redisChannel({ url }), log, announceMs: 200 }),
+  hot: createRedisHot({ url, log }),
+})
+const overPostgres = (url = database.url): Partial<HoldfastConfig> => ({
+  bus: createReplicatedBus({ open: postgresChannel({ sql: database.sql, url }), log, announceMs: 200 }),
+})
+
+async function start(options: Omit<TwoReplicasOptions, 'database'>): Promise<TwoReplicas> {
+  replicas = await startTwoReplicas({ database, ...options })
+  return replicas
+}
+
+async function nextTask(events: EventReader): Promise<StreamEvents['task']> {
+  return (await events.until('task')).data as StreamEvents['task']
+}
+
+/** Until this task is at least so far; all that was shown on the way. */
+async function untilProgress(events: EventReader, taskId: string, progress: number): Promise<number[]> {
+  const shown: number[] = []
+  while ((shown.at(-1) ?? -1) < progress) {
+    const { task } = await nextTask(events)
+    if (task.id === taskId && task.progress !== null && task.progress !== shown.at(-1))
+      shown.push(task.progress)
+  }
+  return shown
+}
+
+/** The engine looks by itself only once an hour: what it does at once, it was told to. */
+const sleepy = { engine: { idleMs: HOUR } }
+
+describe.each([
+  ['Redis', overRedis],
+  ['PostgreSQL', overPostgres],
+])('two replicas over %s', (_, over) => {
+  it('a submit at one wakes the engine at the other, and its stream shows the end', async () => {
+    const { submit, openStream } = await start({
+      script: { query: () => ({ kind: 'succeeded', outputs: [] }), limits: { minPollMs: 1 } },
+      front: { ...over(), streams: { sweepMs: HOUR } },
+      back: { ...over(), engine: { idleMs: 400 } },
+    })
+    const events = await openStream('ada')
+    await events.until('snapshot')
+    const task = await submit('ada')
+    for (let change = ''; change !== 'completed'; ) {
+      const news = await nextTask(events)
+      expect(news.task.id).toBe(task.id)
+      change = news.change
+    }
+    await events.cancel()
+  })
+
+  it('P2: polled faster from when a stream opens at the other, and slower again when it has closed', async () => {
+    const { submit, openStream, provider } = await start({
+      script: {
+        query: () => ({ kind: 'running', progress: null }),
+        limits: { minPollMs: 20, callTimeoutMs: 50 },
+      },
+      type: { watchedPollMs: 20 },
+      front: over(),
+      back: { ...over(), engine: { leaseMarginMs: 50 } },
+    })
+    const task = await submit('bob')
+    const work = async () => {
+      const [row] = await database.sql<{ polls: number; inMs: number }[]>`
+        select polls, (extract(epoch from due_at - now()) * 1000)::float8 as "inMs" from holdfast.work
+        where task_id = ${task.id} and kind = 'poll'
+      `
+      return row
+    }
+    // Nobody watches: the first poll is half a minute away.
+    await until(async () => expect((await work())?.inMs).toBeGreaterThan(15_000))
+    expect(provider.queries).toHaveLength(0)
+    const events = await openStream('bob')
+    await until(() => expect(provider.queries.length).toBeGreaterThan(10))
+    await events.cancel()
+    await until(async () => expect((await work())?.inMs).toBeGreaterThan(15_000))
+  })
+})
+
+describe('two replicas', () => {
+  it('wakes the engine at the other replica, which would not have looked', async () => {
+    const { submit, provider, openStream } = await start({
+      script: {},
+      front: overRedis(),
+      back: { ...overRedis(), ...sleepy },
+    })
+    // Once the front's watching is known at the back, they hear each other.
+    const events = await openStream('ada')
+    await until(async () => {
+      await submit('ada')
+      expect(provider.creates.length).toBeGreaterThan(0)
+    })
+    await events.cancel()
+  })
+
+  it('Q3: with Redis every step is shown at the other replica, in order, though few are written', async () => {
+    let progress = 0
+    const { submit, openStream } = await start({
+      script: {
+        query: () => ({ kind: 'running', progress: Math.min(99, ++progress) }),
+        limits: { minPollMs: 30, callTimeoutMs: 100 },
+      },
+      type: { watchedPollMs: 30 },
+      front: { ...overRedis(), streams: { sweepMs: HOUR } },
+      back: { ...overRedis(), engine: { leaseMarginMs: 100 } },
+    })
+    const events = await openStream('cy')
+    await events.until('snapshot')
+    const task = await submit('cy')
+    const shown = await untilProgress(events, task.id, 30)
+    expect(shown).toEqual(shown.toSorted((a, b) => a - b))
+    expect(shown.length).toBeGreaterThan(25)
+    const [row] = await database.sql<
+      { version: number }[]
+    >`select version from holdfast.tasks where id = ${task.id}`
+    // Created, accepted, and at most one write of progress in these few seconds.
+    expect(row?.version).toBeLessThanOrEqual(3)
+    await events.cancel()
+  })
+
+  it('without Redis the other replica shows progress when it is in the database', async () => {
+    let progress = 0
+    const { submit, openStream } = await start({
+      script: {
+        query: () => ({ kind: 'running', progress: Math.min(99, ++progress) }),
+        limits: { minPollMs: 30, callTimeoutMs: 100 },
+      },
+      type: { watchedPollMs: 30 },
+      front: { ...overPostgres(), streams: { sweepMs: HOUR } },
+      back: { ...overPostgres(), engine: { leaseMarginMs: 100, progressEveryMs: 300 } },
+    })
+    const events = await openStream('dee')
+    await events.until('snapshot')
+    const task = await submit('dee')
+    const shown = await untilProgress(events, task.id, 30)
+    expect(shown).toEqual(shown.toSorted((a, b) => a - b))
+    await events.cancel()
+  })
+
+  it('E6: Redis killed, back, flushed: streams show everything all the same, and nothing goes back', async () => {
+    const own = await startTestRedis()
+    let progress = 0
+    try {
+      const { submit, openStream, provider } = await start({
+        script: {
+          query: () => ({ kind: 'running', progress: Math.min(99, progress) }),
+          limits: { minPollMs: 20, callTimeoutMs: 100 },
+        },
+        type: { watchedPollMs: 20 },
+        front: { ...overRedis(own.url), streams: { sweepMs: 50 } },
+        back: { ...overRedis(own.url), engine: { leaseMarginMs: 100, progressEveryMs: 100 } },
+      })
+      const events = await openStream('eve')
+      await events.until('snapshot')
+      const task = await submit('eve')
+      const shown: number[] = []
+      const advance = async (to: number) => {
+        progress = to
+        // Not watched by the back while Redis is away, so polled at an unwatched pace: made due by hand.
+        const due = setInterval(
+          () =>
+            void database.sql`update holdfast.work set due_at = now(), epoch = epoch + 1 where task_id = ${task.id}`.catch(
+              () => {},
+            ),
+          100,
+        )
+        try {
+          shown.push(...(await untilProgress(events, task.id, to)))
+        } finally {
+          clearInterval(due)
+        }
+      }
+      await advance(10)
+      await own.kill()
+      await advance(20)
+      await own.start()
+      await advance(30)
+      await advance(40)
+      await own.kill()
+      await own.start()
+      await advance(50)
+      expect(shown).toEqual(shown.toSorted((a, b) => a - b))
+      expect(provider.queries.length).toBeGreaterThan(4)
+      await events.cancel()
+    } finally {
+      await replicas?.stop()
+      replicas = undefined
+      await own.stop()
+    }
+  }, 60_000)
+
+  it('E6: a LISTEN connection that is cut costs nothing but a moment', async () => {
+    const proxy = await startCuttableProxy(database.url)
+    try {
+      const { submit, openStream } = await start({
+        script: { query: () => ({ kind: 'succeeded', outputs: [] }) },
+        front: { ...overPostgres(proxy.url), streams: { sweepMs: 100 } },
+        back: overPostgres(),
+      })
+      const events = await openStream('fay')
+      await events.until('snapshot')
+      await proxy.cut()
+      const deaf = await submit('fay')
+      for (let last = ''; last !== `${deaf.id} completed`; ) {
+        const { task, change } = await nextTask(events)
+        last = `${task.id} ${change}`
+      }
+      await proxy.mend()
+      const healed = await submit('fay')
+      for (let last = ''; last !== `${healed.id} completed`; ) {
+        const { task, change } = await nextTask(events)
+        last = `${task.id} ${change}`
+      }
+      await events.cancel()
+    } finally {
+      await replicas?.stop()
+      replicas = undefined
+      await proxy.close()
+    }
+  })
+})

@@ -34,7 +34,9 @@ export async function explain(sql: postgres.Sql, { text, params }: Sent, times: 
     const executionMs: number[] = []
     const planningMs: number[] = []
     for (let n = 0; n < times; n += 1) {
-      const [row] = await own.unsafe(`explain (analyze, timing off, format json) execute ${call}`)
+      const [row] = await own.unsafe(
+        `explain (analyze, timing off, buffers off, format json) execute ${call}`,
+      )
       const [plan] = (row?.['QUERY PLAN'] ?? []) as { 'Execution Time': number; 'Planning Time': number }[]
       executionMs.push(plan?.['Execution Time'] ?? Number.NaN)
       planningMs.push(plan?.['Planning Time'] ?? Number.NaN)

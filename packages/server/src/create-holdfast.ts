@@ -194,7 +194,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     credits: config.credits ?? false,
     bus,
     // Whoever works looks at once: here, or at the replica that holds the lock.
-    engine: { wake: bus.publishWork },
+    engine: { wake: () => bus.publishWork() },
     authenticate,
     isServiceKey: createServiceKeys(config.serviceKeys ?? []),
     providers,

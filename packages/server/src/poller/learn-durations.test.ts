@@ -188,3 +188,24 @@ async function waiting(): Promise<number> {
   `
   return row?.count ?? 0
 }
+
+describe('what users are told to expect', () => {
+  it('is what others took, for its age, once enough is known; all processes that start later know it', async () => {
+    const provider = createScriptedProvider()
+    const { learner } = learnerFor(provider)
+    await learner.start()
+    expect(learner.expectedMs('image', 0)).toBeNull()
+    teach(learner, 20_000, 40)
+    teach(learner, 90_000, 20)
+    await learner.flush()
+    const { learner: later } = learnerFor(provider)
+    await later.start()
+    for (const each of [learner, later]) {
+      expect(each.expectedMs('image', 0)).toBeGreaterThan(15_000)
+      expect(each.expectedMs('image', 0)).toBeLessThan(30_000)
+      // Past what most took: it is one of the slow ones.
+      expect(each.expectedMs('image', 50_000)).toBeGreaterThan(75_000)
+      expect(each.expectedMs('video', 0)).toBeNull()
+    }
+  })
+})

@@ -18,6 +18,9 @@ export interface SyncInput {
 const RECENT = '24 hours'
 const RECENT_LIMIT = 100
 
+/** Others may write to the hot store what is no task; PostgreSQL would refuse the whole question. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
 /**
  * What a caller does not know yet. With a cursor: what changed since. Without one: all unfinished tasks, and those
  * that ended lately.
@@ -36,7 +39,7 @@ export async function syncTasks(
   const progresses = Object.values(known).map(([, progress]) => progress)
   // Progress that is only hot has not touched the row: what is further than the caller knows is looked up by its id.
   const hot = given.hot ?? (await present.hot(userId))
-  const risen = [...hot].filter(([id, progress]) => progress > (known[id]?.[1] ?? -1))
+  const risen = [...hot].filter(([id, progress]) => progress > (known[id]?.[1] ?? -1) && UUID.test(id))
   const since = cursor !== null && /^\d{1,19}$/.test(cursor) ? cursor : null
 
   // Looked up by arrays of ids: joined, the planner may prefer to read all that the user ever had, or to compare each

@@ -27,7 +27,7 @@ async function start(
     providers: [provider],
     types: scriptedTypes(provider.name, { credits: 4, ...type }),
     credits: { initial: 10 },
-    engine: { sweepEveryMs: 50, leaseMarginMs: 0 },
+    engine: { sweepEveryMs: 50, leaseMarginMs: 200 },
     ...options,
   })
   return server

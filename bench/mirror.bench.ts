@@ -18,7 +18,7 @@ undici's stream piped into the same place, without a database, hash or check. A 
 figures are medians.
 
   --store S    folder (default), or s3: a Ceph gateway on this machine, which is installed if need be (Debian, root)
-  --rounds N   (3)
+  --rounds N   (5)
   --quick      one round of a tenth of the bytes, to see that it works`
 
 const { values: options } = parseArgs({
@@ -29,7 +29,7 @@ const { values: options } = parseArgs({
     help: { type: 'boolean', short: 'h', default: false },
   },
 })
-const rounds = Number(options.rounds ?? (options.quick ? 1 : 3))
+const rounds = Number(options.rounds ?? (options.quick ? 1 : 5))
 if (options.help || !['folder', 's3'].includes(options.store) || !(rounds >= 1)) {
   console.log(HELP)
   process.exit(options.help ? 0 : 2)

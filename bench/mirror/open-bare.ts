@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { Pool } from 'undici'
+import { resultKey } from '../../packages/server/src/artifacts/result-key.ts'
 import { eachWithLimit } from '../poll/each-with-limit.ts'
 import type { Contender } from './contender.ts'
 import { openRawFolder, openRawS3 } from './raw-store.ts'
@@ -13,13 +15,22 @@ export async function openBare(settings: ContenderSettings): Promise<Contender> 
   return {
     async prepare(files, bytes) {
       pass += 1
-      const paths = Array.from({ length: files }, (_, index) => `/${bytes}/${pass}-${index}.png`)
+      // Where ours would be, so that the disk has the same to do.
+      const copies = Array.from({ length: files }, (_, index) => ({
+        path: `/${bytes}/${pass}-${index}.png`,
+        key: resultKey({
+          userId: `user-${index % 100}`,
+          taskId: randomUUID(),
+          ordinal: 0,
+          contentType: 'image/png',
+        }),
+      }))
       return {
         run: () =>
-          eachWithLimit(paths, concurrency, async (path) => {
+          eachWithLimit(copies, concurrency, async ({ path, key }) => {
             const { statusCode, body } = await pool.request({ method: 'GET', path })
             if (statusCode !== 200) throw new Error(`The source answered with ${statusCode}.`)
-            await store.put(`bare${path}`, body, bytes)
+            await store.put(key, body, bytes)
           }),
         async check() {},
       }

@@ -36,6 +36,7 @@ export interface ReplicaOptions {
   sql?: Sql
   random?: () => number
   stopWithinMs?: number
+  idleMs?: number
 }
 
 export interface FileRow {
@@ -101,7 +102,7 @@ export async function openMirrorLab() {
           mirror: { allowLoopback: true, leaseMs: 600, ...options.mirror },
           alert: (notice) => void alerts.push(notice),
         },
-        { ...defaultEngineOptions, idleMs: 5, stopWithinMs: options.stopWithinMs ?? 5_000 },
+        { ...defaultEngineOptions, idleMs: options.idleMs ?? 5, stopWithinMs: options.stopWithinMs ?? 5_000 },
       )
       engine.start()
       opened.push(async () => {

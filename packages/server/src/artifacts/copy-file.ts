@@ -36,6 +36,9 @@ export type CopyOutcome =
   | { kind: 'stopped' }
   | CopyFailure
 
+/** Made once: one for each file, with its stack, would be a good part of what a small file costs. */
+const OVER = new Error('over')
+
 /**
  * Streams one file from its source into the store, counting and hashing what goes by. It never throws, and leaves
  * nothing in the store unless it says `copied`.
@@ -105,7 +108,7 @@ export async function copyFile(order: CopyOrder): Promise<CopyOutcome> {
     clearTimeout(timer)
     stopListening()
     // Lets go of a source that was opened and not read to its end.
-    ending.abort()
+    ending.abort(OVER)
   }
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { connectCounted } from '../../test/counted-connection.ts'
 import { makeFinishedTask } from '../../test/finished-task.ts'
 import { sha256 } from '../../test/made-bytes.ts'
 import { makePicture } from '../../test/make-picture.ts'
@@ -96,6 +97,33 @@ describe('copying results (O1, O2)', () => {
       replicas.map(async ({ metric }) => (await metric('holdfast_mirrored_files_total')) ?? 0),
     )
     expect(shares.filter((share) => share > 0).length).toBeGreaterThan(1)
+  })
+
+  it('looks for files only as often as it should, idle or in the middle of one', async () => {
+    const { sql, statements } = connectCounted(lab.databaseUrl)
+    const isClaim = (statement: string) =>
+      statement.includes("w.kind = 'mirror'") && statement.includes('skip locked')
+    const hold = Promise.withResolvers<void>()
+    const taskId = await finish([
+      lab.source.offer('counted.png', async (_request, response) => {
+        await hold.promise
+        sendPicture(response, makePicture())
+      }),
+    ])
+    try {
+      const began = performance.now()
+      lab.start({ sql, idleMs: 100, mirror: { leaseMs: 60_000 } })
+      await lab.until(() => expect(statements.filter(isClaim).length).toBeGreaterThan(4))
+      hold.resolve()
+      await untilState(taskId, 'stored')
+      await lab.until(() => expect(statements.filter(isClaim).length).toBeGreaterThan(8))
+      const looks = statements.filter(isClaim).length
+      // Once per pause, and one more when the file had moved.
+      expect(looks).toBeLessThanOrEqual((performance.now() - began) / 100 + 3)
+    } finally {
+      await lab.stop()
+      await sql.end()
+    }
   })
 
   it('keeps a claim while a file takes longer than the claim is good for', async () => {

@@ -51,8 +51,6 @@ export async function runMirrors(
       if (!next) break
       start(next)
     }
-    // Half of them may have begun before more are claimed: fewer, larger claims.
-    if (waiting.length <= ahead() / 2) alarm.wake()
   }
 
   function start(file: Held): void {
@@ -66,6 +64,8 @@ export async function runMirrors(
       movedAt.push(performance.now())
       if (movedAt.length > MOST_AHEAD) movedAt.shift()
       startNext()
+      // Half of them may have begun before more are claimed: fewer, larger claims.
+      if (waiting.length <= ahead() / 2) alarm.wake()
     }
     const finished = runMirror({ context, work, claimedAt, signal: ending.signal, moved })
       .catch((error: unknown) => {

@@ -1,6 +1,8 @@
 import type { FileHandle } from 'node:fs/promises'
 
-/** What may wait for the disk. Enough for one write of several chunks while the next ones come. */
+/** What a write is worth: each is a trip to another thread and back, so that most files should be one. */
+const LEAST_WRITE = 256 * 1024
+/** What may wait for the disk. Enough for one write while the chunks of the next one come. */
 const MOST_WAITING = 1024 * 1024
 
 /**
@@ -11,11 +13,12 @@ export async function writeChunks(file: FileHandle, chunks: AsyncIterable<Uint8A
   let waiting: Uint8Array[] = []
   let waitingBytes = 0
   let writing: Promise<void> | null = null
+  let hasEnded = false
   let failure: { error: unknown } | undefined
 
   async function writeAll(): Promise<void> {
     try {
-      while (waiting.length > 0 && !failure) {
+      while (!failure && (waitingBytes >= LEAST_WRITE || (hasEnded && waiting.length > 0))) {
         const batch = waiting
         waiting = []
         waitingBytes = 0
@@ -32,9 +35,13 @@ export async function writeChunks(file: FileHandle, chunks: AsyncIterable<Uint8A
       if (failure) break
       waiting.push(chunk)
       waitingBytes += chunk.byteLength
-      writing ??= writeAll()
+      if (waitingBytes >= LEAST_WRITE) writing ??= writeAll()
       if (waitingBytes >= MOST_WAITING) await writing
     }
+    hasEnded = true
+    await (writing ?? writeAll())
+    // What came in while the last of those was being written.
+    await writeAll()
   } finally {
     // Whoever closes the file must not do so under a write.
     await writing

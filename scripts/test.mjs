@@ -1,6 +1,6 @@
 /** `npm test`: every test, with a real PostgreSQL and a real Chromium. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { commandFile, ensureInstalled, ensureStudioBuilt, root, runNode } from './bootstrap.mjs'
 import { ensureChromium } from './find-chromium.mjs'
@@ -43,13 +43,13 @@ async function runVitest(name, args) {
 /** Projects that measure rates and kill processes have the machine to themselves. */
 const ALONE = ['poller', 'crash']
 
+/** Most files wait for servers and processes most of the time: a core has time for more than one. */
+const WORKERS = Math.ceil(availableParallelism() * 1.5)
+
 async function runUnits() {
   if (patterns.length > 0) return [await runVitest('vitest', patterns)]
   return [
-    await runVitest(
-      'together',
-      ALONE.map((name) => `--project=!${name}`),
-    ),
+    await runVitest('together', [...ALONE.map((name) => `--project=!${name}`), `--maxWorkers=${WORKERS}`]),
     await runVitest('alone', [...ALONE.map((name) => `--project=${name}`), '--no-file-parallelism']),
   ]
 }

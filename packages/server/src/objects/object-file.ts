@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, writeFile } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { z } from 'zod'
 import { type BodyLimits, checkedBody } from './checked-body.ts'
 import type { PutOptions, StoredObject } from './object-store.ts'
@@ -39,18 +39,18 @@ export async function writeObjectFile(
   try {
     const hash = sha256 ? null : createHash('sha256')
     let bytes = 0
-    async function* counted() {
+    async function* withTrailer() {
       for await (const chunk of checkedBody(body, limits)) {
         hash?.update(chunk)
         bytes += chunk.byteLength
         yield chunk
       }
+      const digest = hash?.digest('hex') ?? sha256?.() ?? ''
+      const etag = createHash('sha256').update(`${digest} ${contentType}`).digest('hex')
+      const trailer = JSON.stringify({ holdfast: 'object', bytes, contentType, etag } satisfies Trailer)
+      yield Buffer.from(trailer.padEnd(TRAILER_BYTES))
     }
-    await writeChunks(file, counted())
-    const digest = hash?.digest('hex') ?? sha256?.() ?? ''
-    const etag = createHash('sha256').update(`${digest} ${contentType}`).digest('hex')
-    const trailer = JSON.stringify({ holdfast: 'object', bytes, contentType, etag } satisfies Trailer)
-    await writeFile(file, trailer.padEnd(TRAILER_BYTES))
+    await writeChunks(file, withTrailer())
     await file.sync()
   } finally {
     await file.close()

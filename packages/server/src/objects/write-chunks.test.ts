@@ -61,7 +61,7 @@ describe('writing a body to a file', () => {
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
-    const chunks = Array.from({ length: 40 }, (_, index) => Buffer.alloc(10_000, index))
+    const chunks = Array.from({ length: 80 }, (_, index) => Buffer.alloc(10_000, index))
     async function* body() {
       yield* chunks
     }

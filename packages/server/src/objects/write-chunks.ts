@@ -13,17 +13,18 @@ export async function writeChunks(file: FileHandle, chunks: AsyncIterable<Uint8A
   let waiting: Uint8Array[] = []
   let waitingBytes = 0
   let writing: Promise<void> | null = null
-  let hasEnded = false
   let failure: { error: unknown } | undefined
 
-  async function writeAll(): Promise<void> {
+  async function writeWaiting(): Promise<void> {
+    const batch = waiting
+    waiting = []
+    waitingBytes = 0
+    await writeBatch(file, batch)
+  }
+
+  async function writeOn(): Promise<void> {
     try {
-      while (!failure && (waitingBytes >= LEAST_WRITE || (hasEnded && waiting.length > 0))) {
-        const batch = waiting
-        waiting = []
-        waitingBytes = 0
-        await writeBatch(file, batch)
-      }
+      while (waitingBytes >= LEAST_WRITE) await writeWaiting()
     } catch (error) {
       failure = { error }
     }
@@ -35,18 +36,15 @@ export async function writeChunks(file: FileHandle, chunks: AsyncIterable<Uint8A
       if (failure) break
       waiting.push(chunk)
       waitingBytes += chunk.byteLength
-      if (waitingBytes >= LEAST_WRITE) writing ??= writeAll()
+      if (waitingBytes >= LEAST_WRITE) writing ??= writeOn()
       if (waitingBytes >= MOST_WAITING) await writing
     }
-    hasEnded = true
-    await (writing ?? writeAll())
-    // What came in while the last of those was being written.
-    await writeAll()
   } finally {
     // Whoever closes the file must not do so under a write.
     await writing
   }
   if (failure) throw failure.error
+  if (waiting.length > 0) await writeWaiting()
 }
 
 async function writeBatch(file: FileHandle, batch: Uint8Array[]): Promise<void> {

@@ -141,7 +141,7 @@ describe('an advisory lock', () => {
     const { log, lines } = createMemoryLog()
     const url = new URL(database.url)
     url.pathname = 'postgres'
-    await waitInVain(create({ url: url.href, log }), 'nowhere', 500)
+    await waitInVain(create({ url: url.href, log }), 'nowhere', 2_000)
     expect(lines.filter((line) => line.includes('lock_beats'))).toHaveLength(1)
     expect(lines).toHaveLength(1)
   })

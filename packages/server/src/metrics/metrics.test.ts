@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { createMetrics, type Metrics } from './metrics.ts'
 
+/** What has labels: the rest is there from the start, as nothing. */
 async function lines(metrics: Metrics): Promise<string[]> {
-  return (await metrics.registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return (await metrics.registry.metrics())
+    .split('\n')
+    .filter((line) => line.startsWith('holdfast_') && line.includes('{'))
 }
 
 describe('createMetrics (E6)', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { migrateDatabase } from './mirror/migrate-database.ts'
 import { runContender } from './mirror/run-contender.ts'
-import { CONTENDERS, type ContenderReport, type S3Settings } from './mirror/settings.ts'
+import { CONTENDERS, type ContenderReport, type ContenderSettings } from './mirror/settings.ts'
 import { startS3 } from './mirror/start-s3.ts'
 import { startSource } from './mirror/start-source.ts'
 import { drawTable, findShortfalls, type Measured, summarise } from './mirror/summarise.ts'
@@ -13,7 +13,8 @@ import { startPostgres } from './poll/start-postgres.ts'
 
 const HELP = `npm run bench -- mirror [options]
 
-Copies a file of 1 GB, and then 1,000 files of 200 kB eight at a time, from a server on loopback to a store. "Bare" is
+Copies a file of 1 GB, and then 1,000 files of 200 kB eight at a time and
+three times over, from a server on loopback to a store. "Bare" is
 undici's stream piped into the same place, without a database, hash or check. A fresh process for each, in turns; the
 figures are medians.
 
@@ -36,8 +37,8 @@ if (options.help || !['folder', 's3'].includes(options.store) || !(rounds >= 1))
 }
 
 const LOADS = {
-  large: { files: 1, bytes: options.quick ? 100e6 : 1024 ** 3 },
-  small: { files: options.quick ? 100 : 1_000, bytes: 200_000 },
+  large: { files: 1, bytes: options.quick ? 100e6 : 1024 ** 3, passes: 1 },
+  small: { files: options.quick ? 100 : 1_000, bytes: 200_000, passes: 3 },
 }
 const measured: Measured = { large: { bare: [], holdfast: [] }, small: { bare: [], holdfast: [] } }
 
@@ -58,13 +59,13 @@ try {
   if (s3) undo.push(s3.stop)
 
   for (let round = 0; round < rounds; round++) {
-    for (const [load, { files, bytes }] of Object.entries(LOADS) as [
+    for (const [load, { files, bytes, passes }] of Object.entries(LOADS) as [
       keyof typeof LOADS,
       typeof LOADS.large,
     ][]) {
       // Whoever goes first changes with every round.
       for (const contender of round % 2 === 0 ? CONTENDERS : CONTENDERS.toReversed()) {
-        const report = await measure(contender, files, bytes, s3?.settings ?? null)
+        const report = await measure({ contender, files, bytes, passes, s3: s3?.settings ?? null })
         measured[load][contender].push(report)
         const speed = (files * bytes) / report.seconds / 1e6
         console.error(
@@ -75,11 +76,9 @@ try {
   }
 
   async function measure(
-    contender: (typeof CONTENDERS)[number],
-    files: number,
-    bytes: number,
-    s3: S3Settings | null,
+    load: Omit<ContenderSettings, 'sourceUrl' | 'databaseUrl' | 'folder' | 'concurrency'>,
   ): Promise<ContenderReport> {
+    const { contender } = load
     const name = `mirror_${process.pid}_${Math.random().toString(36).slice(2)}`
     const databaseUrl = contender === 'bare' ? '' : await postgres.databaseUrl(name)
     if (databaseUrl) await migrateDatabase(databaseUrl)
@@ -88,16 +87,7 @@ try {
     await chmod(folder, 0o755)
     try {
       const sourceUrl = source.url
-      return await runContender({
-        contender,
-        sourceUrl,
-        databaseUrl,
-        folder,
-        s3,
-        files,
-        bytes,
-        concurrency: 8,
-      })
+      return await runContender({ ...load, sourceUrl, databaseUrl, folder, concurrency: 8 })
     } finally {
       await rm(folder, { recursive: true, force: true })
     }

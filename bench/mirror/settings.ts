@@ -22,6 +22,8 @@ export interface ContenderSettings {
   files: number
   bytes: number
   concurrency: number
+  /** How often; the report has the mean. */
+  passes: number
 }
 
 export interface ContenderReport {

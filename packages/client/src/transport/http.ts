@@ -6,6 +6,9 @@ import { HoldfastError, signedOut } from '../holdfast-error.ts'
 /** Far above any healthy answer; a request that hangs longer is as good as lost. */
 const ANSWER_WITHIN_MS = 30_000
 
+/** Four bytes a character at most. */
+const KEEPALIVE_LENGTH = 9_999
+
 export interface RequestOptions {
   body?: unknown
   headers?: Record<string, string>
@@ -90,6 +93,8 @@ export function createHttp({ url, fetch, clock, getToken, session }: HttpOptions
         if (body !== undefined) {
           init.headers = { ...headers, 'Content-Type': 'application/json' }
           init.body = JSON.stringify(body)
+          // A page that is closed lets it go on. Browsers allow 64 kB of such requests at a time.
+          init.keepalive = init.body.length < KEEPALIVE_LENGTH
         }
         const response = await send(path, init, false, signal)
         return unlessAborted(signal, response.json() as Promise<T>)
@@ -130,7 +135,7 @@ async function toError(response: Response): Promise<HoldfastError> {
   const retryAfterMs = Number(response.headers.get('Retry-After')) * 1_000 || 0
   return new HoldfastError(
     problem.code ?? codeOf(status),
-    problem.detail ?? problem.title ?? `The server answered with status ${status}.`,
+    problem.detail ?? problem.title ?? `The server answered ${status}.`,
     { status, traceId: problem.traceId ?? null, retryAfterMs },
   )
 }

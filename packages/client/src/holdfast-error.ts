@@ -31,7 +31,7 @@ export class HoldfastError extends Error {
 }
 
 export function signedOut(): HoldfastError {
-  return new HoldfastError('SIGNED_OUT', 'Nobody is signed in: call setUser().')
+  return new HoldfastError('SIGNED_OUT', 'Nobody is signed in.')
 }
 
 /** Whether the same call may work later: nothing was decided. */

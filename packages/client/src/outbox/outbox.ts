@@ -99,7 +99,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
   async function deliver(intent: Intent): Promise<Task | HoldfastError | null> {
     for (let attempt = 0; !session.aborted; attempt++) {
       if (options.serverNow() - intent.createdAt >= EXPIRES_MS) {
-        return new HoldfastError('NOT_SENT', 'It could not be sent for a day. Send it again.')
+        return new HoldfastError('NOT_SENT', 'Not sent for a day. Send it again.')
       }
       try {
         return await options.send(intent)

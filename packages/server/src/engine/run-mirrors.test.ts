@@ -90,7 +90,9 @@ describe('copying results (O1, O2)', () => {
       }),
     )
     const tasks = await Promise.all(urls.map((url) => finish([url])))
-    const replicas = [lab.start(), lab.start(), lab.start()]
+    // No claim runs out, however busy the machine is.
+    const options = { mirror: { leaseMs: 60_000 } }
+    const replicas = [lab.start(options), lab.start(options), lab.start(options)]
     for (const taskId of tasks) await untilState(taskId, 'stored')
     expect(lab.source.asked.filter((path) => path.startsWith('/shared')).length).toBe(60)
     const shares = await Promise.all(
@@ -131,17 +133,18 @@ describe('copying results (O1, O2)', () => {
     const taskId = await finish([
       lab.source.offer('slow.png', (_request, response) => {
         response.writeHead(200, { 'content-length': picture.length })
-        // Ten pieces over three leases.
+        // Ten pieces over one and a half leases.
         for (let piece = 0; piece < 10; piece++) {
           setTimeout(
             () => response.write(picture.subarray(piece * 20_000, (piece + 1) * 20_000)),
-            piece * 180,
+            piece * 400,
           )
         }
       }),
     ])
-    lab.start()
-    lab.start()
+    const options = { mirror: { leaseMs: 2_500 } }
+    lab.start(options)
+    lab.start(options)
     await untilState(taskId, 'stored')
     expect(lab.source.asked).toEqual(['/slow.png'])
     expect(await lab.read(keyOf(taskId))).toEqual(picture)

@@ -19,10 +19,10 @@ const isAlive = (pid: number) => {
   }
 }
 
-/** Stands for a server that takes its time to stop: says its pid, then which signals it got. */
+/** Stands for a server that takes its time to stop: says its pid once it listens for signals, then which it got. */
 const SERVER = `
-  console.log(process.pid)
   for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => { console.log(name); setTimeout(() => process.exit(0), 50) })
+  console.log(process.pid)
   setInterval(() => {}, 1000)
 `
 

@@ -73,12 +73,7 @@ describe('isPlainlyRunning (P4)', () => {
     const value = fc.oneof(text, fc.integer(), fc.constant(null), fc.dictionary(key, text), fc.array(text))
     const state = fc.constantFrom('generating', 'queuing', 'waiting', 'success', 'fail', 'new')
     const data = fc
-      .tuple(
-        fc.constantFrom(ID, '"', `${ID}\\`),
-        text,
-        state,
-        fc.array(fc.tuple(key, value), { maxLength: 4 }),
-      )
+      .tuple(anyId, text, state, fc.array(fc.tuple(key, value), { maxLength: 4 }))
       .map(([taskId, model, state, more]) => {
         const fields = [['taskId', taskId], ['model', model], ['state', state], ...more]
         // By hand, since only then a key can come twice.
@@ -104,6 +99,6 @@ describe('isPlainlyRunning (P4)', () => {
       }),
       { numRuns: 5_000 },
     )
-    expect(plain).toBeGreaterThan(50)
+    expect(plain).toBeGreaterThan(30)
   })
 })

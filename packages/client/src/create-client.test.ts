@@ -161,6 +161,68 @@ describe('restoring', () => {
   })
 })
 
+describe('addresses of files', () => {
+  const MINUTE = 60_000
+  const file = (url: string, minutes: number) => ({
+    outputs: [
+      {
+        url,
+        contentType: 'image/png',
+        bytes: 3,
+        state: 'stored' as const,
+        urlExpiresAt: new Date(Date.now() + minutes * MINUTE).toISOString(),
+        problem: null,
+        expiresAt: null,
+      },
+    ],
+  })
+  const completed = (url: string, minutes: number) =>
+    server.put('alice', {
+      status: 'completed',
+      finishedAt: new Date().toISOString(),
+      result: file(url, minutes),
+    })
+  const urlOf = (client: HoldfastClient, id: string) => state(client).tasks[id]?.result?.outputs[0]?.url
+
+  it('are fetched anew before they run out, by one tab for all, without a new state of the task', async () => {
+    const { id, version } = completed('/old', 10)
+    const [first, second] = [browser.openTab(), browser.openTab()]
+    await first.signIn()
+    await second.signIn()
+    await pushing(first.client)
+    await until(() => urlOf(second.client, id) === '/old')
+    server.signAnew(id, file('/new', 70))
+
+    const before = server.count('POST', '/v1/sync')
+    const isNew = () => {
+      // So that it is not a new stream which brings them.
+      server.heartbeat()
+      return urlOf(first.client, id) === '/new'
+    }
+    await elapse(browser.clock, isNew, 10_000)
+    await until(() => urlOf(second.client, id) === '/new')
+    expect(browser.clock.now()).toBeLessThan(Date.now() + 10 * MINUTE)
+    expect(state(first.client).tasks[id]?.version).toBe(version)
+    expect(server.count('POST', '/v1/sync')).toBe(before + 1)
+  })
+
+  it('that ran out while the browser was closed are replaced with the first answer', async () => {
+    const { id } = completed('/old', 10)
+    const before = browser.openTab()
+    await before.signIn()
+    await pushing(before.client)
+    await before.client.close()
+    server.signAnew(id, file('/new', 70))
+    browser.clock.advance(20 * MINUTE)
+    server.setClockAhead(20 * MINUTE)
+
+    const { client, signIn } = browser.openTab()
+    await signIn()
+    await until(() => urlOf(client, id) === '/new')
+    expect(state(client).tasks[id]?.stale).toBe(false)
+  })
+})
+
 describe('submitting', () => {
   it('F16: shows the task as soon as the server has it', async () => {
     const { client, signIn } = browser.openTab()

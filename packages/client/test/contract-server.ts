@@ -176,7 +176,7 @@ export async function startContractServer() {
       tasks: mine
         .filter(({ task, changed }) => {
           const [version, progress] = known[task.id] ?? []
-          if (version !== undefined && !isNewer(task, { version, progress: progress ?? null })) return false
+          if (version !== undefined) return isNewer(task, { version, progress: progress ?? null })
           return since > 0 ? changed >= since : !task.finishedAt || Date.parse(task.finishedAt) > dayAgo
         })
         .map(({ task }) => task),
@@ -266,12 +266,19 @@ export async function startContractServer() {
     return store(entry.user, { ...task, finishedAt, ...patch, version: task.version + 1 }, task)
   }
 
+  /** Files get addresses that work longer, as in every answer of the server: no new state of the task. */
+  function signAnew(id: string, result: Task['result']) {
+    const entry = tasks.get(id)
+    if (entry) entry.task = { ...entry.task, result }
+  }
+
   return {
     url,
     requests,
     streams,
     put,
     change,
+    signAnew,
     count: (method: string, path: string) =>
       requests.filter((request) => request.method === method && request.path === path).length,
     created: () => tasks.size,

@@ -1,7 +1,8 @@
 import { isOverdue, isTerminal, type SyncAnswer, type Task, type TerminalStatus } from '@holdfast/shared'
-import type { Clock } from '../environment/clock.ts'
+import { type Clock, sleep } from '../environment/clock.ts'
 import type { Origins } from '../placeholders/origin.ts'
 import { isUnsaved, oldestFirst } from '../placeholders/placeholder.ts'
+import { addressesEnd } from '../store/addresses-end.ts'
 import type { TrackedTask } from '../store/merge-tasks.ts'
 import type { TaskNews, TaskStore } from '../store/task-store.ts'
 import type { TabMessage } from '../tabs/tab-message.ts'
@@ -12,6 +13,9 @@ import type { Emit } from './client-events.ts'
 const MAX_KNOWN = 2_000
 /** Below this, a change of the clock offset is the network's jitter. */
 const OFFSET_STEP_MS = 500
+/** How often to look for addresses that run out, and how long before: a hidden tab's timers fire once a minute. */
+const LOOK_MS = 30_000
+const RENEW_MS = 120_000
 
 export interface TaskFeedOptions {
   store: TaskStore
@@ -42,6 +46,8 @@ export function createTaskFeed(options: TaskFeedOptions) {
       .filter((task) => !isTerminal(task.status))
       .sort(oldestFirst)
   }
+
+  const isRunningOut = (task: TrackedTask) => addressesEnd(task) - serverNow() < RENEW_MS
 
   /** Late news of an ended session is dropped here. */
   function takeIn(news: TaskNews, via: 'server' | 'other-tab', at?: string): TrackedTask[] {
@@ -94,8 +100,36 @@ export function createTaskFeed(options: TaskFeedOptions) {
     if (Math.abs(offset - store.getState().clockOffset) >= OFFSET_STEP_MS) store.set({ clockOffset: offset })
   }
 
+  /** Everything, when this tab has no complete picture or `everything` is asked for; else what changed since. */
+  async function sync(everything = !isSynced()) {
+    const led = options.stillLeads()
+    const all = Object.values(store.getState().tasks)
+    const held = everything ? all.slice(-MAX_KNOWN) : [...unfinished(), ...all.filter(isRunningOut)]
+    const known = Object.fromEntries(
+      held.map((task): [string, [number, number | null]] => [
+        task.id,
+        // Of a state that is not known, the server tells everything, with addresses that work.
+        isRunningOut(task) ? [0, null] : [task.version, task.progress],
+      ]),
+    )
+    const answer = await transport.sync({ known, cursor: everything ? null : cursor })
+    // Robbed meanwhile: what a former leader asked for is not taken in.
+    if (!led || options.stillLeads()) takeInAnswer(answer, everything)
+  }
+
+  async function renewAddresses() {
+    while (!session.aborted) {
+      await sleep(clock, LOOK_MS, session)
+      const { tasks } = store.getState()
+      // Without a network it waits for the next look.
+      if (options.stillLeads() && Object.values(tasks).some(isRunningOut)) await sync().catch(() => {})
+    }
+  }
+  void renewAddresses()
+
   return {
     takeIn,
+    sync,
     tellAll,
     isSynced,
     serverNow,
@@ -103,17 +137,6 @@ export function createTaskFeed(options: TaskFeedOptions) {
     /** The page may have missed what the others said: only everything closes the gap. */
     forgetCursor() {
       cursor = null
-    },
-    /** Everything, when this tab has no complete picture or `everything` is asked for; else what changed since. */
-    async sync(everything = !isSynced()) {
-      const led = options.stillLeads()
-      const held = everything ? Object.values(store.getState().tasks).slice(-MAX_KNOWN) : unfinished()
-      const known = Object.fromEntries(
-        held.map((task): [string, [number, number | null]] => [task.id, [task.version, task.progress]]),
-      )
-      const answer = await transport.sync({ known, cursor: everything ? null : cursor })
-      // Robbed meanwhile: what a former leader asked for is not taken in.
-      if (!led || options.stillLeads()) takeInAnswer(answer, everything)
     },
     /** What the stream brings. */
     receive(news: StreamNews, eventId: string | null) {

@@ -1,5 +1,6 @@
 import { isNewer, isTerminal, type Task } from '@holdfast/shared'
 import type { Origin, Origins } from '../placeholders/origin.ts'
+import { addressesEnd } from './addresses-end.ts'
 
 /** A task as this browser holds it. */
 export interface TrackedTask extends Task {
@@ -24,7 +25,8 @@ export interface Merged {
 
 /**
  * The state-based merge: whatever the order and however often states arrive, the result is the same. A state is
- * stale until somebody confirms that very state or brings a newer one.
+ * stale until somebody confirms that very state or brings a newer one. The addresses of files are signed anew for
+ * every answer and belong to no state: those that work longest stay.
  */
 export function mergeTasks(
   held: TaskMap,
@@ -43,9 +45,10 @@ export function mergeTasks(
     if (!before || isNewer(task, before)) {
       after = { ...task, origin, stale }
     } else {
-      const confirmed = !stale && !isNewer(before, task)
-      after = { ...before, origin, stale: before.stale && !confirmed }
-      if (after.origin === before.origin && after.stale === before.stale) continue
+      const same = !isNewer(before, task)
+      const renewed = same && addressesEnd(task) > addressesEnd(before)
+      after = { ...(renewed ? task : before), origin, stale: before.stale && (stale || !same) }
+      if (!renewed && after.origin === before.origin && after.stale === before.stale) continue
     }
     tasks[task.id] = after
     changed.set(task.id, after)

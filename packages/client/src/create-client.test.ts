@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createBrowser, elapse, until } from '../test/browser.ts'
 import { type ContractServer, startContractServer } from '../test/contract-server.ts'
-import { createClient, type HoldfastClient, type SubmitInput } from './index.ts'
+import {
+  createClient,
+  createConversations,
+  type HoldfastClient,
+  listTasks,
+  type SubmitInput,
+} from './index.ts'
 
 let server: ContractServer
 let browser: ReturnType<typeof createBrowser>
@@ -288,14 +294,22 @@ describe('submitting', () => {
     await expect(client.cancel(again.id)).rejects.toMatchObject({ code: 'TASK_ALREADY_ENDED', status: 409 })
   })
 
+  it('lists tasks, all pages of them', async () => {
+    const all = Array.from({ length: 5 }, () => server.put('alice'))
+    const { client, signIn } = browser.openTab()
+    await signIn()
+    expect((await listTasks(client)).map(({ id }) => id)).toEqual(all.map(({ id }) => id))
+    expect(await listTasks(client, { status: 'settled' })).toEqual([])
+  })
+
   it('reads conversations, and all pages of their messages', async () => {
     const { client, signIn } = browser.openTab()
     await signIn()
-    const { id } = await client.conversations.create({ title: 'Lighthouses' })
-    expect(await client.conversations.list()).toEqual([])
-    const messages = await client.conversations.messages(id)
+    const { id } = await createConversations(client).create({ title: 'Lighthouses' })
+    expect(await createConversations(client).list()).toEqual([])
+    const messages = await createConversations(client).messages(id)
     expect(messages.map((message) => message.id)).toEqual(['message-0', 'message-1', 'message-2'])
-    await client.conversations.markRead(id)
+    await createConversations(client).markRead(id)
     expect(server.count('POST', `/v1/conversations/${id}/read`)).toBe(1)
   })
 })
@@ -304,7 +318,7 @@ describe('accounts', () => {
   it('reads and sends nothing without a user', async () => {
     const { client } = browser.openTab()
     await expect(client.submit(submitBody)).rejects.toMatchObject({ code: 'SIGNED_OUT' })
-    await expect(client.conversations.list()).rejects.toMatchObject({ code: 'SIGNED_OUT' })
+    await expect(createConversations(client).list()).rejects.toMatchObject({ code: 'SIGNED_OUT' })
     await expect(client.refresh()).rejects.toMatchObject({ code: 'SIGNED_OUT' })
     await client.logout()
     expect(server.requests).toEqual([])

@@ -1,4 +1,4 @@
-import { type Credits, placeholderIdOf, type Task } from '@holdfast/shared'
+import { placeholderIdOf, type Task } from '@holdfast/shared'
 import type { ClientEvents } from './accounts/client-events.ts'
 import type { Session, SessionInsight, User } from './accounts/session.ts'
 import { startSession } from './accounts/start-session.ts'
@@ -7,9 +7,9 @@ import { randomId } from './environment/random-id.ts'
 import { signedOut } from './holdfast-error.ts'
 import type { SettleHandler } from './inbox/inbox.ts'
 import { type ClientState, createTaskStore, type ReadonlyStore } from './store/task-store.ts'
-import { type Conversations, createConversations } from './transport/conversations.ts'
 import { createHoldfastTransport } from './transport/holdfast-transport.ts'
-import type { CreateTransport, ListQuery, SubmitBody } from './transport/transport.ts'
+import type { Http } from './transport/http.ts'
+import type { CreateTransport, SubmitBody } from './transport/transport.ts'
 
 export interface ClientOptions {
   /** Base URL of the server. @default '' (same origin) */
@@ -77,11 +77,11 @@ export interface HoldfastClient {
   retrySave(taskId: string): Promise<Task>
   /** Asks the server now. */
   refresh(): Promise<void>
-  /** Tasks from the server, all pages, whether or not they are in the store. */
-  list(query?: ListQuery): Promise<Task[]>
-  readonly conversations: Conversations
-  /** What the user can spend, and what was spent lately. */
-  credits(): Promise<Credits>
+  /**
+   * Calls the server with the user's token, which is renewed once after a 401. `listTasks(client)`,
+   * `createConversations(client)` and `readCredits(client)` are made of it, and so can calls of your own be.
+   */
+  request: Http['json']
   /** Returns the undo. */
   on<E extends keyof ClientEvents>(event: E, listener: (payload: ClientEvents[E]) => void): () => void
   /**
@@ -199,9 +199,7 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
       return task
     },
     refresh: async () => current().refresh(),
-    list: async (query = {}) => current().transport.list(query),
-    conversations: createConversations(() => current().http),
-    credits: async () => current().http.json<Credits>('GET', '/v1/credits'),
+    request: async (...call) => current().http.json(...call),
     on(event, listener) {
       const entry = { event, listener }
       listeners.add(entry)

@@ -40,9 +40,11 @@ export {
 export type { TrackedTask } from './store/merge-tasks.ts'
 export type { ClientState, ReadonlyStore } from './store/task-store.ts'
 export type { ChannelPort } from './tabs/tab-channel.ts'
-export type { Conversations } from './transport/conversations.ts'
+export { type Conversations, createConversations } from './transport/conversations.ts'
+export { readCredits } from './transport/credits.ts'
 export { createHoldfastTransport } from './transport/holdfast-transport.ts'
 export type { Http } from './transport/http.ts'
+export { type ListQuery, listTasks } from './transport/list-tasks.ts'
 export {
   createPollingEndpointTransport,
   type EndpointTask,
@@ -50,7 +52,6 @@ export {
 } from './transport/polling-endpoint-transport.ts'
 export type {
   CreateTransport,
-  ListQuery,
   StreamNews,
   StreamOptions,
   StreamOutcome,

@@ -1,3 +1,4 @@
+import { createConversations } from '@holdfast/client'
 import { useHoldfast, useRestoredTasks } from '@holdfast/client/react'
 import { type ReactNode, useCallback, useEffect, useMemo } from 'react'
 import { useReconnected } from '../connection/use-reconnected.ts'
@@ -11,7 +12,8 @@ export function ConversationsProvider({ children }: { children: ReactNode }) {
   const client = useHoldfast()
   const { tasks } = useRestoredTasks()
   const isVisible = useDocumentVisible()
-  const { data, error, reload, setData } = useFetched(client.conversations.list)
+  const conversations = useMemo(() => createConversations(client), [client])
+  const { data, error, reload, setData } = useFetched(conversations.list)
 
   useReconnected(reload)
   useEffect(() => client.on('settled', reload), [client, reload])
@@ -29,20 +31,20 @@ export function ConversationsProvider({ children }: { children: ReactNode }) {
 
   const create = useCallback(
     async (input: { id: string; title: string }) => {
-      const conversation = await client.conversations.create(input)
+      const conversation = await conversations.create(input)
       setData((list) => [conversation, ...(list ?? []).filter((other) => other.id !== conversation.id)])
       return conversation
     },
-    [client, setData],
+    [conversations, setData],
   )
   const markRead = useCallback(
     (id: string) => {
       setData((list) => list?.map((item) => (item.id === id ? { ...item, unread: 0 } : item)) ?? null)
-      client.conversations.markRead(id).catch(() => {
+      conversations.markRead(id).catch(() => {
         // Did not get through: the server's next list still says unread, and then it is marked again.
       })
     },
-    [client, setData],
+    [conversations, setData],
   )
 
   const rows = useMemo(() => conversationRows(data, tasks), [data, tasks])

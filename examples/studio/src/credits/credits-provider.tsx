@@ -1,5 +1,6 @@
+import { readCredits } from '@holdfast/client'
 import { useHoldfast, useRestoredTasks } from '@holdfast/client/react'
-import { type ReactNode, useEffect } from 'react'
+import { type ReactNode, useCallback, useEffect } from 'react'
 import { useReconnected } from '../connection/use-reconnected.ts'
 import { useFetched } from '../fetching/use-fetched.ts'
 import { CreditsContext } from './credits-context.ts'
@@ -8,7 +9,8 @@ import { CreditsContext } from './credits-context.ts'
 export function CreditsProvider({ children }: { children: ReactNode }) {
   const client = useHoldfast()
   const { tasks } = useRestoredTasks()
-  const { data, reload } = useFetched(client.credits)
+  const load = useCallback(() => readCredits(client), [client])
+  const { data, reload } = useFetched(load)
 
   useReconnected(reload)
   const states = tasks

@@ -1,4 +1,4 @@
-import type { TrackedTask } from '@holdfast/client'
+import { createConversations, type TrackedTask } from '@holdfast/client'
 import { useHoldfast } from '@holdfast/client/react'
 import type { Message } from '@holdfast/shared'
 import { useCallback, useEffect } from 'react'
@@ -20,7 +20,7 @@ export function useMessages(
   const cache = useMessagesCache()
   const load = useCallback(async () => {
     if (!conversationId) return NONE
-    const messages = await client.conversations.messages(conversationId)
+    const messages = await createConversations(client).messages(conversationId)
     cache.set(conversationId, messages)
     return messages
   }, [client, cache, conversationId])

@@ -2,7 +2,7 @@ import type { Http } from './http.ts'
 
 /** Everything of a list that comes in pages. */
 export async function allPages<T>(
-  http: Http,
+  request: Http['json'],
   path: string,
   name: string,
   query: Record<string, string> = {},
@@ -11,7 +11,7 @@ export async function allPages<T>(
   let cursor: string | null = null
   do {
     const search = new URLSearchParams({ ...query, limit: '200', ...(cursor && { cursor }) })
-    const page: Record<string, T[]> & { nextCursor: string | null } = await http.json(
+    const page: Record<string, T[]> & { nextCursor: string | null } = await request(
       'GET',
       `${path}?${search}`,
     )

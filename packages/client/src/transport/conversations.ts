@@ -12,15 +12,21 @@ export interface Conversations {
   markRead(conversationId: string): Promise<void>
 }
 
-/** `http` is asked for at every call: it belongs to whoever is signed in then. */
-export function createConversations(http: () => Http): Conversations {
+/**
+ * The conversations of whoever is signed in, for apps that keep theirs in Holdfast.
+ *
+ * @example
+ * const conversations = createConversations(client)
+ * const messages = await conversations.messages(id)
+ */
+export function createConversations({ request }: { request: Http['json'] }): Conversations {
   const base = '/v1/conversations'
   const pathOf = (id: string, what: string) => `${base}/${encodeURIComponent(id)}/${what}`
   return {
-    list: async () => (await http().json<{ conversations: Conversation[] }>('GET', base)).conversations,
+    list: async () => (await request<{ conversations: Conversation[] }>('GET', base)).conversations,
     create: async (body) =>
-      (await http().json<{ conversation: Conversation }>('POST', base, { body })).conversation,
-    messages: async (id) => allPages<Message>(http(), pathOf(id, 'messages'), 'messages'),
-    markRead: async (id) => void (await http().json('POST', pathOf(id, 'read'))),
+      (await request<{ conversation: Conversation }>('POST', base, { body })).conversation,
+    messages: async (id) => allPages<Message>(request, pathOf(id, 'messages'), 'messages'),
+    markRead: async (id) => void (await request('POST', pathOf(id, 'read'))),
   }
 }

@@ -1,5 +1,4 @@
 import type { SyncAnswer, Task } from '@holdfast/shared'
-import { allPages } from './all-pages.ts'
 import { readStream } from './read-stream.ts'
 import type { CreateTransport } from './transport.ts'
 
@@ -14,7 +13,6 @@ export function createHoldfastTransport(): CreateTransport {
     const at = (taskId: string, verb: string) => `/${encodeURIComponent(taskId)}/${verb}`
 
     return {
-      list: (query) => allPages(http, '/v1/tasks', 'tasks', { ...query }),
       sync: ({ known, cursor }) =>
         http.json<SyncAnswer>('POST', '/v1/sync', { body: cursor === null ? { known } : { known, cursor } }),
       submit: (body, key) => post('', body, key),

@@ -61,7 +61,6 @@ export function createPollingEndpointTransport(options: PollingEndpointOptions):
     }
 
     return {
-      list: async () => running(),
       async sync({ known }): Promise<SyncAnswer> {
         const tasks = await running()
         const listed = new Set(tasks.map((task) => task.id))

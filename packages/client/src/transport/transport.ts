@@ -21,12 +21,6 @@ export interface SyncQuestion {
   cursor: string | null
 }
 
-export interface ListQuery {
-  /** @default 'active' */
-  status?: 'active' | 'settled' | 'all'
-  conversationId?: string
-}
-
 export type StreamNews = { [E in 'snapshot' | 'task']: { event: E; data: StreamEvents[E] } }[
   | 'snapshot'
   | 'task']
@@ -55,7 +49,6 @@ export interface StreamOptions {
  * `HoldfastError`, whose code `NETWORK` or `UNAVAILABLE` means "try again".
  */
 export interface Transport {
-  list(query: ListQuery): Promise<Task[]>
   sync(question: SyncQuestion): Promise<SyncAnswer>
   /** The same key again is the same task. */
   submit(body: SubmitBody, key: string): Promise<Task>

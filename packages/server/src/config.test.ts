@@ -29,6 +29,25 @@ describe('readConfig', () => {
     })
   })
 
+  it('reads prices, and what users begin with', () => {
+    expect(readConfig({}).credits).toBeNull()
+    expect(readConfig({ CREDIT_PRICES: 'image=4, video = 20' }).credits).toEqual({
+      initial: 0,
+      prices: { image: 4, video: 20 },
+    })
+    expect(readConfig({ CREDIT_PRICES: 'image=4', CREDITS_INITIAL: '100' }).credits?.initial).toBe(100)
+  })
+
+  it.each([
+    [{ CREDITS_INITIAL: '100' }, /CREDITS_INITIAL without CREDIT_PRICES/],
+    [{ CREDIT_PRICES: '4' }, /price of 4 in CREDIT_PRICES is ""/],
+    [{ CREDIT_PRICES: '=4' }, /must look like image=4,video=20/],
+    [{ CREDIT_PRICES: 'image=-1' }, /price of image in CREDIT_PRICES is "-1"/],
+    [{ CREDIT_PRICES: 'image=4', CREDITS_INITIAL: '1.5' }, /CREDITS_INITIAL is "1.5"/],
+  ])('refuses the prices %j', (env, problem) => {
+    expect(() => readConfig(env)).toThrow(problem)
+  })
+
   it('reads a list of origins, with or without slashes and blanks', () => {
     expect(readConfig({ CORS_ORIGINS: 'https://a.example/, https://b.example ,,' }).corsOrigins).toEqual([
       'https://a.example',

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { LANES, type Lane } from '@holdfast/shared'
 import type { JwtAuthOptions } from './auth/jwt-authenticate.ts'
+import { CREDIT_ENVIRONMENT, type CreditSettings, readCreditSettings } from './credit-settings.ts'
 import { checkEndpoints, type TaskEvent, type WebhookEndpoint } from './deliveries/endpoint.ts'
 import { type ObjectSettings, readAddress, readObjectSettings } from './objects/object-settings.ts'
 import { PROVIDER_ENVIRONMENT, type ProviderSettings, readProviderSettings } from './provider-settings.ts'
@@ -27,6 +28,8 @@ export interface Config {
   streamsPerUser: number | null
   lanes: Lane[] | null
   tasksPerMinute: number | null
+  /** Null: nothing is charged. */
+  credits: CreditSettings | null
   metricsToken: string | null
   /** A secret, as much as a key is. */
   alertWebhookUrl: string | null
@@ -65,6 +68,7 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['STREAMS_PER_USER', 'how many streams a user may have open at one process (20)'],
   ['LANES', 'lanes that this process serves, separated by commas (all)'],
   ['TASKS_PER_MINUTE', 'how many tasks a user may create in a minute (60)'],
+  ...CREDIT_ENVIRONMENT,
   [
     'WEBHOOK_URL, WEBHOOK_SECRET',
     'tell this URL of yours what happens to tasks, signed with this secret (whsec_ and base64)',
@@ -120,6 +124,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     streamsPerUser: positive('STREAMS_PER_USER', env.STREAMS_PER_USER),
     lanes: readLanes(env.LANES),
     tasksPerMinute: positive('TASKS_PER_MINUTE', env.TASKS_PER_MINUTE),
+    credits: readCreditSettings(env),
     metricsToken: text(env.METRICS_TOKEN),
     alertWebhookUrl: webAddress('ALERT_WEBHOOK_URL', env.ALERT_WEBHOOK_URL),
     serviceKeys: list(env.SERVICE_KEYS),

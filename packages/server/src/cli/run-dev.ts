@@ -16,30 +16,20 @@ import { openObjectStore } from '../objects/open-object-store.ts'
 import { createKie } from '../providers/kie/kie.ts'
 import { addDevLogin } from '../routes/dev-login.ts'
 import { addStudio } from '../routes/studio.ts'
-import type { TaskTypes } from '../tasks/task-types.ts'
 import { closeServer, listen } from './listen.ts'
 import { mirrorOptions } from './mirror-options.ts'
 import { openBus } from './open-bus.ts'
 import { openHot } from './open-hot.ts'
 import { openLock } from './open-lock.ts'
 import { type OpenProviders, openProviders } from './open-providers.ts'
+import { priceTypes } from './price-types.ts'
 import { studioDirectory } from './studio-directory.ts'
 import { untilToldToStop } from './until-told-to-stop.ts'
 
 const SIMULATOR_KEY = 'simulated-key'
 
 /** Enough to play with, and few enough that spending shows. */
-const DEMO_CREDITS = 1_000
-const DEMO_PRICES: Record<string, number> = { image: 4, video: 20 }
-
-/** What things cost in the demo. */
-function withDemoPrices(types: TaskTypes): TaskTypes {
-  const priced = Object.entries(types).map(([name, type]) => [
-    name,
-    { ...type, credits: DEMO_PRICES[name] ?? 0 },
-  ])
-  return Object.fromEntries(priced)
-}
+const DEMO_CREDITS = { initial: 1_000, prices: { image: 4, video: 20 } }
 
 /** Everything on one machine, put up in the order in which the parts need each other and taken down in reverse. */
 export async function runDev(config: Config, options: { fresh: boolean; speed: number }): Promise<void> {
@@ -78,8 +68,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
       database: database.url,
       auth,
       ...open,
-      types: withDemoPrices(open.types),
-      credits: { initial: DEMO_CREDITS },
+      ...priceTypes(open.types, config.credits ?? DEMO_CREDITS),
       objects,
       // The simulator's results are on this machine.
       mirror: { ...mirrorOptions(config), allowLoopback: simulated !== null },

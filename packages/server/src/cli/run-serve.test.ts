@@ -54,6 +54,8 @@ test('the provider that has a key does the work, with no other setting than its 
     PORT: String(port),
     RUNWAYML_API_SECRET: 'runway-key',
     RUNWAYML_BASE_URL: simulator.url,
+    CREDIT_PRICES: 'video=20',
+    CREDITS_INITIAL: '100',
   })
   await expect.poll(() => said.text, patiently).toContain('serving')
 
@@ -72,6 +74,8 @@ test('the provider that has a key does the work, with no other setting than its 
     result: { outputs: [{ contentType: 'video/mp4' }] },
   })
   expect(simulator.requests()[0]?.path).toBe('/v1/text_to_video')
+  const credits = await fetch(`http://127.0.0.1:${port}/v1/credits`, { headers })
+  expect(await credits.json()).toMatchObject({ enabled: true, balance: 80, held: 0, prices: { video: 20 } })
 
   child.kill('SIGTERM')
   expect(await ended).toEqual([0, null])
@@ -83,6 +87,10 @@ test.each([
   [
     { FAL_KEY: 'k', LUMAAI_API_KEY: 'k' },
     /fal, luma-dream-machine could all make images. Say which one does/,
+  ],
+  [
+    { KIE_API_KEY: 'k', CREDIT_PRICES: 'song=3' },
+    /CREDIT_PRICES names song, which nobody here makes; there is image, video/,
   ],
   [{ VIDEO_PROVIDER: 'runway', KIE_API_KEY: 'k' }, /VIDEO_PROVIDER is "runway", which has no key/],
 ])('with %j it says what is wrong and stops', async (env, problem) => {

@@ -9,6 +9,7 @@ import { openBus } from './open-bus.ts'
 import { openHot } from './open-hot.ts'
 import { openLock } from './open-lock.ts'
 import { hasProvider, openProviders } from './open-providers.ts'
+import { priceTypes } from './price-types.ts'
 import { untilToldToStop } from './until-told-to-stop.ts'
 
 export async function runServe(config: Config, options: { migrate: boolean }): Promise<void> {
@@ -24,6 +25,8 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
   }
 
   const log = createLog(config.logLevel ?? 'info')
+  const { providers, types } = openProviders(config.providers, { log })
+  const priced = priceTypes(types, config.credits)
   const objects = await openObjectStore(config.objects, {
     baseUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
     log,
@@ -31,7 +34,8 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
   const holdfast = createHoldfast({
     database: config.databaseUrl,
     auth: config.auth,
-    ...openProviders(config.providers, { log }),
+    providers,
+    ...priced,
     objects,
     mirror: mirrorOptions(config),
     corsOrigins: config.corsOrigins,

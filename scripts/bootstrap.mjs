@@ -116,7 +116,9 @@ export function node24() {
 export function runNode(args, options = {}) {
   const node = node24()
   const PATH = `${dirname(node)}${delimiter}${process.env.PATH ?? ''}`
-  return run(node, args, { ...options, env: { PATH, ...options.env } })
+  // Tests and proofs start servers by the hundred; compiled once, each starts in half the time.
+  const NODE_COMPILE_CACHE = join(root, 'node_modules', '.cache', 'compiled')
+  return run(node, args, { ...options, env: { PATH, NODE_COMPILE_CACHE, ...options.env } })
 }
 
 /** The JavaScript file behind a package's command, so that no shell wrapper chooses another Node. */

@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import { flushCompileCache } from 'node:module'
 import { createHoldfast, createKie, createLog, defaultTaskTypes, type TaskType } from '@holdfast/server'
 import { createFilesystemStore } from '../../packages/server/src/objects/filesystem-store.ts'
 import type { ServerProcessSettings } from './orders.ts'
@@ -44,5 +45,7 @@ const server = createServer(holdfast.listener)
 server.listen(0, '127.0.0.1', () => {
   const address = server.address()
   process.stdout.write(`${JSON.stringify({ port: typeof address === 'object' ? address?.port : null })}\n`)
+  // Written at an orderly exit otherwise, and this process will have none.
+  flushCompileCache()
 })
 process.stdin.resume().once('end', () => process.exit())

@@ -177,7 +177,12 @@ export function mountDevtools(client: HoldfastClient, options: DevtoolsOptions =
     },
     setHidden: (hidden) => simulation?.setHidden(hidden),
     setOffline: (offline) => simulation?.setOffline(offline),
-    crash: () => simulation?.crash(),
+    crash() {
+      simulation?.crash()
+      draw()
+      // The button it came from works no more.
+      find('.veil .button')?.focus()
+    },
     revive: () => simulation?.revive(),
   }
 

@@ -34,7 +34,11 @@ export function joinRollCall({ open, scope, me, now, onChange }: RollCallOptions
   }
   const roster = new Map<string, RollEntry>()
 
-  const post = (message: RollMessage) => port.postMessage(message)
+  let isThere = true
+
+  function post(message: RollMessage) {
+    if (isThere) port.postMessage(message)
+  }
   function tell() {
     const facts = me()
     if (facts) post({ kind: 'here', facts })
@@ -62,6 +66,7 @@ export function joinRollCall({ open, scope, me, now, onChange }: RollCallOptions
     leave() {
       const facts = me()
       if (facts) post({ kind: 'gone', tabId: facts.tabId })
+      isThere = false
       port.onmessage = null
       port.close()
     },

@@ -39,13 +39,16 @@ export function happenings(before: Moment | null, after: Moment): Happening[] {
   if (!after.userId) return told
   const led = before?.facts.role === 'leader'
   const leads = facts.role === 'leader'
-  if (leads && (!led || before?.facts.epoch !== facts.epoch)) {
+  const begins = leads && (!led || before?.facts.epoch !== facts.epoch)
+  if (begins) {
     tell('good', `Leads, epoch ${facts.epoch}. ${whyRole(facts)}`)
   } else if (!leads && (led || before?.facts.reason !== facts.reason) && facts.reason !== 'away') {
     tell('calm', `Follows. ${whyRole(facts)}`)
   }
   const { connection } = facts
-  if (before?.facts.connection !== connection && connection !== 'follower' && (before || leads)) {
+  // Who begins to lead has no connection yet, which is nothing to tell.
+  const isNews = connection === 'offline' ? !begins && led : connection !== 'follower'
+  if (before?.facts.connection !== connection && isNews) {
     const { label, about, tone } = CONNECTION_TEXT[connection]
     tell(tone, `${label}: ${about}`)
   }

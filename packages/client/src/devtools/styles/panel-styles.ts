@@ -98,7 +98,7 @@ export const panelStyles = `
   background: var(--sunken);
 }
 .head h2 { display: flex; align-items: center; gap: 7px; color: var(--accent); font-size: 14px; font-weight: 700; letter-spacing: -0.01em; }
-[role="tablist"] { display: flex; gap: 2px; overflow-x: auto; }
+[role="tablist"] { display: flex; flex: 1; gap: 2px; min-width: 0; overflow-x: auto; }
 [role="tab"] {
   display: flex;
   align-items: center;
@@ -116,7 +116,8 @@ export const panelStyles = `
 [role="tab"][aria-selected="true"] { border-color: var(--accent); color: var(--ink); }
 [role="tab"]:focus-visible { outline-offset: -3px; border-radius: 8px; }
 [role="tab"] .count { padding: 0 6px; border-radius: 99px; background: var(--calm-soft); font-size: 11px; font-variant-numeric: tabular-nums; }
-.notice { flex: 1; min-width: 0; color: var(--soft); text-align: end; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.notice { position: absolute; right: 16px; bottom: 14px; max-width: 60%; padding: 7px 14px; border-radius: 9px; background: light-dark(#1a1f1d, #e9eeec); color: light-dark(#ffffff, #121817); box-shadow: 0 6px 24px rgb(0 0 0 / 25%); }
+.notice:empty { opacity: 0; pointer-events: none; }
 .icon { display: grid; place-items: center; width: 30px; height: 30px; padding: 0; border: 0; border-radius: 8px; background: none; color: var(--soft); cursor: pointer; }
 .icon:hover { background: var(--hover); color: var(--ink); }
 .body { display: grid; flex: 1; grid-template-columns: 280px minmax(0, 1fr); min-height: 0; }
@@ -133,28 +134,16 @@ export const panelStyles = `
 .facts > div { display: grid; grid-template-columns: 80px minmax(0, 1fr); }
 .facts dt { color: var(--soft); }
 .facts dd { font-weight: 550; overflow-wrap: anywhere; }
+.one-line { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .facts progress { display: block; width: 100%; margin: 5px 0 3px; }
-.simulate { margin-top: auto; }
+.simulate { display: flex; align-items: center; gap: 5px; padding-bottom: 4px; }
+.simulate > span { margin-right: 5px; color: var(--soft); font-size: 12px; }
 h3 { margin-bottom: 7px; color: var(--soft); font-size: 11px; font-weight: 650; letter-spacing: 0.05em; text-transform: uppercase; }
-.switches { display: grid; grid-template-columns: repeat(3, 1fr); gap: 6px; }
-.switch {
-  display: grid;
-  justify-items: center;
-  gap: 3px;
-  padding: 7px 4px 6px;
-  border: 1px solid var(--line-strong);
-  border-radius: 9px;
-  background: var(--raised);
-  color: var(--ink);
-  font: inherit;
-  font-size: 12px;
-  font-weight: 550;
-  cursor: pointer;
-}
+.switch { display: flex; align-items: center; gap: 6px; padding: 4px 11px 4px 9px; border: 1px solid var(--line-strong); border-radius: 99px; background: var(--raised); color: var(--ink); font: inherit; font-size: 12px; font-weight: 550; cursor: pointer; }
 .switch:hover:enabled { background: var(--hover); }
 .switch[aria-pressed="true"] { border-color: var(--warn); background: var(--warn-soft); color: var(--warn); }
 .switch:disabled { border-style: dashed; background: none; color: var(--soft); cursor: not-allowed; }
-.note { margin-top: 7px; color: var(--soft); font-size: 12px; }
+.note { margin-top: auto; color: var(--soft); font-size: 12px; }
 .veil { z-index: 2147482999; inset: 0; display: grid; place-items: center; padding-bottom: min(40vh, 380px); background: light-dark(rgb(240 239 235 / 72%), rgb(8 12 11 / 72%)); backdrop-filter: grayscale(1) blur(3px); }
 .veil > div { display: grid; justify-items: center; gap: 6px; max-width: 360px; padding: 22px 26px; border: 1px solid var(--line); border-radius: 16px; background: var(--ground); box-shadow: 0 12px 40px rgb(0 0 0 / 18%); text-align: center; }
 .veil svg { color: var(--bad); }
@@ -163,8 +152,9 @@ h3 { margin-bottom: 7px; color: var(--soft); font-size: 11px; font-weight: 650; 
 .veil .button { margin-top: 6px; }
 @media (max-width: 760px) {
   .panel { height: var(--height, 72vh); }
-  .head h2 { font-size: 0; gap: 0; }
-  .notice { order: 1; flex-basis: 100%; text-align: start; }
+  .head { padding-left: 8px; }
+  .head h2, .simulate > span { display: none; }
+  .simulate { order: 1; flex-basis: 100%; padding: 6px 8px 8px; }
   .body { display: block; overflow-y: auto; }
   .this-tab { border-right: 0; border-bottom: 1px solid var(--line); }
 }

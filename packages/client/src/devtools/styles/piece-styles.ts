@@ -19,7 +19,7 @@ code, time { font-family: var(--mono); font-size: 12px; }
 .button:hover { background: var(--hover); }
 .button[aria-pressed="true"] { border-color: var(--warn); background: var(--warn-soft); color: var(--warn); }
 td .button + .button { margin-left: 5px; }
-.link { padding: 1px 2px; border: 0; border-radius: 4px; background: none; color: var(--accent); font: inherit; text-align: start; cursor: pointer; overflow-wrap: anywhere; }
+.link { padding: 1px 2px; border: 0; border-radius: 4px; background: none; color: var(--accent); font: inherit; text-align: start; cursor: pointer; white-space: nowrap; }
 .link:hover { text-decoration: underline; }
 .bar { display: flex; align-items: center; gap: 8px; margin-bottom: 10px; }
 .bar .count { flex: 1; color: var(--soft); font-variant-numeric: tabular-nums; }
@@ -30,6 +30,8 @@ th { position: sticky; z-index: 1; top: -14px; padding: 0 14px 7px 0; border-bot
 td { padding: 8px 14px 8px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 tr[data-chosen] td { background: var(--accent-soft); }
 tr[data-presence="silent"] { opacity: 0.72; }
+th:first-child, td:first-child { padding-left: 8px; }
+.split:has(.details) [aria-label="Tasks"] :is(th, td):nth-child(n + 5):nth-child(-n + 7) { display: none; }
 .nowrap { white-space: nowrap; }
 .number { font-variant-numeric: tabular-nums; }
 .why { min-width: 180px; color: var(--soft); }

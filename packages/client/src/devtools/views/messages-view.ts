@@ -1,7 +1,7 @@
 import { type Child, h } from '../dom/element.ts'
 import { messageRows } from '../models/message-rows.ts'
 import type { PanelActions, PanelModel } from '../panel-model.ts'
-import { badge, button, code, details, empty, search, table } from './pieces.ts'
+import { badge, button, code, details, empty, opener, search, table } from './pieces.ts'
 
 export function messagesView({ insight, messages, ui }: PanelModel, act: PanelActions): Child[] {
   const log = ui.paused ?? messages
@@ -41,15 +41,10 @@ export function messagesView({ insight, messages, ui }: PanelModel, act: PanelAc
                   h(
                     'td',
                     {},
-                    h(
-                      'button',
-                      {
-                        type: 'button',
-                        class: 'link',
-                        'aria-expanded': String(number === ui.message),
-                        'aria-label': `Details of ${kind} at ${time}`,
-                        onclick: () => act.set({ message: number === ui.message ? null : number }),
-                      },
+                    opener(
+                      `${kind} at ${time}`,
+                      number === ui.message,
+                      () => act.set({ message: number === ui.message ? null : number }),
                       h('code', {}, kind),
                     ),
                   ),

@@ -1,7 +1,7 @@
 import { type Child, h } from '../dom/element.ts'
 import { outboxRows } from '../models/outbox-rows.ts'
 import type { PanelActions, PanelModel } from '../panel-model.ts'
-import { badge, button, code, details, empty, table } from './pieces.ts'
+import { badge, button, code, details, empty, opener, table } from './pieces.ts'
 
 export function outboxView({ insight, ui, now }: PanelModel, act: PanelActions): Child[] {
   const rows = outboxRows(insight.unsent, now + insight.clockOffset)
@@ -31,15 +31,10 @@ export function outboxView({ insight, ui, now }: PanelModel, act: PanelActions):
               h(
                 'td',
                 {},
-                h(
-                  'button',
-                  {
-                    type: 'button',
-                    class: 'link',
-                    'aria-expanded': String(ui.task === key),
-                    'aria-label': `Details of ${key}`,
-                    onclick: () => act.set({ task: ui.task === key ? null : key }),
-                  },
+                opener(
+                  key,
+                  ui.task === key,
+                  () => act.set({ task: ui.task === key ? null : key }),
                   code(key),
                 ),
               ),

@@ -6,6 +6,7 @@ import { closeIcon, mark } from './icons.ts'
 import { messagesView } from './messages-view.ts'
 import { outboxView } from './outbox-view.ts'
 import { dot } from './pieces.ts'
+import { simulate } from './simulate.ts'
 import { storageView } from './storage-view.ts'
 import { tabsView } from './tabs-view.ts'
 import { tasksView } from './tasks-view.ts'
@@ -87,7 +88,7 @@ export function panelView(model: PanelModel, act: PanelActions, grip: VNode): VN
           ),
         ),
       ),
-      h('p', { class: 'notice', role: 'status' }, notice ?? ''),
+      simulate(model, act),
       h(
         'button',
         { type: 'button', class: 'icon', 'aria-label': 'Close Holdfast devtools', onclick: act.close },
@@ -111,6 +112,7 @@ export function panelView(model: PanelModel, act: PanelActions, grip: VNode): VN
         ...CONTENT[ui.view](model, act),
       ),
     ),
+    h('p', { class: 'notice', role: 'status' }, notice ?? ''),
   )
 }
 

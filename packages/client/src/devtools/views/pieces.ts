@@ -49,6 +49,20 @@ export const search = (label: string, value: string, onInput: (value: string) =>
     oninput: (event: Event) => onInput((event.target as HTMLInputElement).value),
   })
 
+/** Opens a closer look at a row's value, and closes it again. */
+export const opener = (name: string, isOpen: boolean, onclick: () => void, ...children: Child[]): VNode =>
+  h(
+    'button',
+    {
+      type: 'button',
+      class: 'link',
+      'aria-expanded': String(isOpen),
+      'aria-label': `Details of ${name}`,
+      onclick,
+    },
+    ...children,
+  )
+
 /** A closer look at one value, beside the list it is from. */
 export const details = (
   title: string,

@@ -2,7 +2,7 @@ import { type Child, h } from '../dom/element.ts'
 import { PROBLEM_TEXT, RESTORE_TEXT } from '../models/state-text.ts'
 import { bytesText, offsetText } from '../models/time-text.ts'
 import type { PanelActions, PanelModel } from '../panel-model.ts'
-import { badge, details, empty, table } from './pieces.ts'
+import { badge, details, empty, opener, table } from './pieces.ts'
 
 export function storageView({ insight, records, ui }: PanelModel, act: PanelActions): Child[] {
   const { storage, storageProblem, restore, clockOffset, session } = insight
@@ -20,7 +20,7 @@ export function storageView({ insight, records, ui }: PanelModel, act: PanelActi
       tile('Restore', RESTORE_TEXT[restore], restoreAbout[restore]),
       tile('Cursor', h('code', {}, session?.cursor ?? 'none'), 'From where news is asked for.'),
       tile('Clock offset', offsetText(clockOffset), 'The server’s clock, seen from here.'),
-      tile('Kept', bytesText(total), `${records.rows?.length ?? 0} records of this user.`),
+      tile('Kept', bytesText(total), `${records.rows?.length ?? 0} records, for this user.`),
     ),
     h(
       'div',
@@ -41,15 +41,11 @@ export function storageView({ insight, records, ui }: PanelModel, act: PanelActi
                   h(
                     'td',
                     {},
-                    h(
-                      'button',
-                      {
-                        type: 'button',
-                        class: 'link',
-                        'aria-expanded': String(isChosen),
-                        onclick: () => act.set({ record: isChosen ? null : name }),
-                      },
-                      h('code', {}, key),
+                    opener(
+                      name,
+                      isChosen,
+                      () => act.set({ record: isChosen ? null : name }),
+                      h('code', { title: key }, lastPart(key)),
                     ),
                   ),
                   h('td', { class: 'nowrap' }, where),
@@ -71,6 +67,9 @@ const restoreAbout = {
   'from-cache': 'Shown at once; the server has yet to agree.',
   confirmed: 'What shows is what the server holds.',
 }
+
+/** All of them begin alike. */
+const lastPart = (key: string) => key.slice(key.lastIndexOf(':') + 1)
 
 const tile = (name: string, value: Child, about: string) =>
   h('div', {}, h('dt', {}, name), h('dd', {}, value, h('small', {}, about)))

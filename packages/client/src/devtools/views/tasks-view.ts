@@ -3,7 +3,7 @@ import { shortId } from '../models/short-id.ts'
 import { TONE_OF_STATUS } from '../models/state-text.ts'
 import { type TaskAction, type TaskRow, taskRows } from '../models/task-rows.ts'
 import type { PanelActions, PanelModel } from '../panel-model.ts'
-import { badge, button, code, details, empty, search, table } from './pieces.ts'
+import { badge, button, code, details, empty, opener, search, table } from './pieces.ts'
 
 const ACTIONS: Record<TaskAction, { label: string; done: string }> = {
   cancel: { label: 'Cancel', done: 'Cancelled.' },
@@ -52,17 +52,7 @@ function taskRow(row: TaskRow, isChosen: boolean, act: PanelActions): VNode {
     h(
       'td',
       {},
-      h(
-        'button',
-        {
-          type: 'button',
-          class: 'link',
-          'aria-expanded': String(isChosen),
-          'aria-label': `Details of ${type} ${id}`,
-          onclick: () => act.set({ task: isChosen ? null : id }),
-        },
-        code(id),
-      ),
+      opener(`${type} ${id}`, isChosen, () => act.set({ task: isChosen ? null : id }), code(id)),
     ),
     h('td', {}, type),
     h(

@@ -4,14 +4,14 @@ import { CONNECTION_TEXT } from '../models/state-text.ts'
 import { durationText } from '../models/time-text.ts'
 import { LEVEL_TEXT, whyRole } from '../models/why-role.ts'
 import type { PanelActions, PanelModel } from '../panel-model.ts'
-import { crashIcon, hiddenIcon, offlineIcon } from './icons.ts'
 import { badge, button, code, dot } from './pieces.ts'
+import { simulationNote } from './simulate.ts'
 
 /** How this tab stands, always in sight, and what can be done to it. */
 export function thisTab(model: PanelModel, act: PanelActions): VNode {
   const { insight, me, simulation } = model
   const { session } = insight
-  const connection = CONNECTION_TEXT[insight.connection]
+  const connection = simulation?.crashed ? NONE : CONNECTION_TEXT[insight.connection]
   return h(
     'aside',
     { class: 'this-tab', 'aria-label': 'This tab' },
@@ -47,11 +47,13 @@ export function thisTab(model: PanelModel, act: PanelActions): VNode {
       session && fact('Epoch', session.epoch),
       session && fact('Lease', lease(model)),
       fact('Storage', insight.storage, insight.storageProblem && badge('bad', insight.storageProblem)),
-      fact('User', insight.userId ?? 'nobody'),
+      fact('User', h('span', { class: 'one-line', title: insight.userId ?? '' }, insight.userId ?? 'nobody')),
     ),
-    simulate(model, act),
+    h('p', { class: 'note', id: 'simulation-note' }, simulationNote(simulation)),
   )
 }
+
+const NONE = { label: 'None', about: 'The server has seen it close.', tone: 'bad' } as const
 
 const fact = (name: string, ...value: Child[]): VNode =>
   h('div', { key: name }, h('dt', {}, name), h('dd', {}, ...value))
@@ -63,76 +65,6 @@ function lease({ insight, now }: PanelModel): Child {
   return [
     held.owner === insight.tabId ? 'this tab' : code(held.owner),
     h('progress', { max: LEASE_MS, value: left, 'aria-label': 'Time left of the lease' }),
-    h(
-      'small',
-      {},
-      left > 0 ? `runs out in ${durationText(left)} unless renewed` : 'has run out; the owner is asked',
-    ),
+    h('small', {}, left > 0 ? `${durationText(left)} left unless renewed` : 'run out: its owner is asked'),
   ]
-}
-
-function simulate({ simulation }: PanelModel, act: PanelActions): VNode {
-  const off = simulation === null || simulation.crashed
-  const toggle = (label: string, icon: VNode, pressed: boolean, onclick: () => void, about: string) =>
-    h(
-      'button',
-      {
-        type: 'button',
-        class: 'switch',
-        'aria-pressed': String(pressed),
-        'aria-describedby': 'simulation-note',
-        title: about,
-        disabled: off,
-        onclick,
-      },
-      icon,
-      label,
-    )
-  return h(
-    'div',
-    { class: 'simulate', role: 'group', 'aria-label': 'Simulate' },
-    h('h3', {}, 'Simulate'),
-    h(
-      'div',
-      { class: 'switches' },
-      toggle(
-        'Hidden',
-        hiddenIcon(),
-        simulation?.hidden ?? false,
-        () => act.setHidden(!simulation?.hidden),
-        'As if another tab was in front: after five seconds a visible tab leads.',
-      ),
-      toggle(
-        'Offline',
-        offlineIcon(),
-        simulation?.offline ?? false,
-        () => act.setOffline(!simulation?.offline),
-        'As if the cable was pulled: streams break, submits wait.',
-      ),
-      toggle(
-        'Crash',
-        crashIcon(),
-        simulation?.crashed ?? false,
-        act.crash,
-        'This client stops dead, without a goodbye, until the page is reloaded.',
-      ),
-    ),
-    h('p', { class: 'note', id: 'simulation-note' }, note(simulation)),
-  )
-}
-
-function note(simulation: PanelModel['simulation']): Child {
-  if (!simulation) {
-    return [
-      'To switch these on, make the client with ',
-      h('code', {}, 'createSimulation().environment'),
-      ' and pass the simulation to ',
-      h('code', {}, 'mountDevtools'),
-      '.',
-    ]
-  }
-  if (simulation.crashed) return 'The dead do not change.'
-  if (simulation.offline) return 'Nothing of this tab’s client gets through. Submits wait in the outbox.'
-  if (simulation.hidden) return 'After five seconds the lead goes to a visible tab, if there is one.'
-  return 'Only this tab’s client is fooled; the page goes on.'
 }

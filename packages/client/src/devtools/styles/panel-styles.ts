@@ -131,18 +131,20 @@ export const panelStyles = `
 .role-name code { color: var(--soft); font-size: 12px; font-weight: 500; }
 .role .button { margin-top: 9px; }
 .facts { display: grid; gap: 7px; }
-.facts > div { display: grid; grid-template-columns: 80px minmax(0, 1fr); }
+.facts > div { display: grid; grid-template-columns: 86px minmax(0, 1fr); }
 .facts dt { color: var(--soft); }
 .facts dd { font-weight: 550; overflow-wrap: anywhere; }
 .one-line { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .facts progress { display: block; width: 100%; margin: 5px 0 3px; }
+.switch:disabled { cursor: not-allowed; }
+.role[data-role="crashed"] + .facts { opacity: 0.6; }
 .simulate { display: flex; align-items: center; gap: 5px; padding-bottom: 4px; }
 .simulate > span { margin-right: 5px; color: var(--soft); font-size: 12px; }
 h3 { margin-bottom: 7px; color: var(--soft); font-size: 11px; font-weight: 650; letter-spacing: 0.05em; text-transform: uppercase; }
 .switch { display: flex; align-items: center; gap: 6px; padding: 4px 11px 4px 9px; border: 1px solid var(--line-strong); border-radius: 99px; background: var(--raised); color: var(--ink); font: inherit; font-size: 12px; font-weight: 550; cursor: pointer; }
 .switch:hover:enabled { background: var(--hover); }
 .switch[aria-pressed="true"] { border-color: var(--warn); background: var(--warn-soft); color: var(--warn); }
-.switch:disabled { border-style: dashed; background: none; color: var(--soft); cursor: not-allowed; }
+.switch:disabled:not([aria-pressed="true"]) { border-style: dashed; background: none; color: var(--soft); cursor: not-allowed; }
 .note { margin-top: auto; color: var(--soft); font-size: 12px; }
 .veil { z-index: 2147482999; inset: 0; display: grid; place-items: center; padding-bottom: min(40vh, 380px); background: light-dark(rgb(240 239 235 / 72%), rgb(8 12 11 / 72%)); backdrop-filter: grayscale(1) blur(3px); }
 .veil > div { display: grid; justify-items: center; gap: 6px; max-width: 360px; padding: 22px 26px; border: 1px solid var(--line); border-radius: 16px; background: var(--ground); box-shadow: 0 12px 40px rgb(0 0 0 / 18%); text-align: center; }

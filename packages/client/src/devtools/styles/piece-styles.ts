@@ -29,7 +29,7 @@ table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nu
 th { position: sticky; z-index: 1; top: -14px; padding: 0 14px 7px 0; border-bottom: 1px solid var(--line); background: var(--ground); color: var(--soft); font-size: 12px; font-weight: 550; text-align: start; }
 td { padding: 8px 14px 8px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 tr[data-chosen] td { background: var(--accent-soft); }
-tr[data-presence="silent"] { opacity: 0.72; }
+tr[data-presence="silent"] { opacity: 0.85; }
 th:first-child, td:first-child { padding-left: 8px; }
 .split:has(.details) [aria-label="Tasks"] :is(th, td):nth-child(n + 5):nth-child(-n + 7) { display: none; }
 .nowrap { white-space: nowrap; }

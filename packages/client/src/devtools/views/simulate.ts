@@ -59,8 +59,8 @@ export function simulationNote(simulation: PanelModel['simulation']): Child {
       '.',
     ]
   }
-  if (simulation.crashed) return 'The dead do not change.'
+  if (simulation.crashed) return 'Nothing brings a crashed tab back but loading its page again.'
   if (simulation.offline) return 'Nothing of this tab’s client gets through. Submits wait in the outbox.'
   if (simulation.hidden) return 'After five seconds the lead goes to a visible tab, if there is one.'
-  return 'Only this tab’s client is fooled; the page goes on.'
+  return 'A simulation fools this tab’s client only. The page itself goes on.'
 }

@@ -10,7 +10,7 @@ interface TestFixtures {
   /** A user nobody else uses: tests share a server, not tasks. */
   person: string
   /** Opens the studio in a new tab of a context (by default the test's own) and signs in. */
-  openStudio: (options?: { context?: BrowserContext; as?: string }) => Promise<Studio>
+  openStudio: (options?: { context?: BrowserContext; as?: string; search?: string }) => Promise<Studio>
 }
 
 let people = 0
@@ -34,7 +34,7 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
     await use(async (options = {}) => {
       const page: Page = await (options.context ?? context).newPage()
       const studio = new Studio(page, holdfast)
-      await studio.open()
+      await studio.open(options.search)
       await studio.signInUnlessSignedIn(options.as ?? person)
       return studio
     })

@@ -11,8 +11,8 @@ export class Studio {
     this.#holdfast = holdfast
   }
 
-  async open(): Promise<void> {
-    await this.page.goto(this.#holdfast.url)
+  async open(search = ''): Promise<void> {
+    await this.page.goto(`${this.#holdfast.url}/${search}`)
   }
 
   async signInUnlessSignedIn(name: string): Promise<void> {

@@ -7,6 +7,7 @@ import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
 import { deviceFrom } from './device/device.ts'
 import { DeviceContext } from './device/device-context.ts'
+import { loadDevtools, wantsDevtools } from './devtools/load-devtools.ts'
 import { createNotices } from './notices/notices.ts'
 import { parseRoute } from './route/route.ts'
 import { navigate } from './route/use-route.ts'
@@ -18,7 +19,10 @@ import { applyTheme, savedTheme } from './theme/theme.ts'
 applyTheme(savedTheme())
 
 const device = deviceFrom(window.location.search)
-const client = createClient({ app: device.app })
+// Only for those who ask for it, and then before the client is made: it is made with what can be simulated.
+const devtools = wantsDevtools(window.location.search) ? await loadDevtools() : null
+const client = createClient({ app: device.app, environment: devtools?.environment })
+devtools?.mount(client)
 const session = createSession(client, createSavedSessionStore(device.app))
 const notices = createNotices(client, {
   isOnScreen: (conversationId) => {

@@ -1,5 +1,6 @@
 import './connection-panel.css'
 import { useConnection } from '@holdfast/client/react'
+import { devtoolsUrl, wantsDevtools } from '../devtools/load-devtools.ts'
 import { Icon } from '../ui/icon.tsx'
 import { CONNECTION_TEXT, ROLE_TEXT, STORAGE_TEXT } from './connection-text.ts'
 import { useClientState } from './use-client-state.ts'
@@ -43,6 +44,11 @@ export function ConnectionPanel() {
           about="How the tabs of this browser tell each other apart."
         />
       </dl>
+      {!wantsDevtools(window.location.search) && (
+        <a className="connection-more" href={devtoolsUrl(window.location)}>
+          Open the devtools
+        </a>
+      )}
     </details>
   )
 }

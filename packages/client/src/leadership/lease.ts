@@ -4,7 +4,7 @@ import type { Clock } from '../environment/clock.ts'
 import { type Items, readJson } from '../environment/items.ts'
 
 /** C2. */
-const LEASE_MS = 30_000
+export const LEASE_MS = 30_000
 export const RENEW_MS = 15_000
 
 /** Who leads, until when, and the how-manieth leader it is. An empty owner has let go. */

@@ -1,0 +1,1 @@
+export { HoldfastDevtools, type HoldfastDevtoolsProps } from './holdfast-devtools.ts'

@@ -114,6 +114,26 @@ describe('polling', () => {
     await elapse(browser.clock, () => state(tab).connection === 'push', 2_000)
   })
 
+  it('polls as soon when not even the headers of a stream come through', async () => {
+    const task = server.put('alice')
+    let letThrough = () => {}
+    const held = new Promise<void>((resolve) => {
+      letThrough = resolve
+    })
+    server.next('GET /v1/stream', { kind: 'hold', until: held })
+    const tab = browser.openTab()
+    await tab.signIn()
+    await until(() => streams() === 1)
+    const asked = browser.clock.now()
+    server.change(task.id, { progress: 50 })
+    await elapse(browser.clock, () => state(tab).connection === 'polling')
+    expect(browser.clock.now() - asked).toBeLessThanOrEqual(11_000)
+    await until(() => state(tab).tasks[task.id]?.progress === 50)
+    expect(streams()).toBe(1)
+    letThrough()
+    await elapse(browser.clock, () => state(tab).connection === 'push', 2_000)
+  })
+
   it('C4: every 2 s with an image under way, 5 s with a video, 30 s with nothing', async () => {
     const tab = browser.openTab({ environment: { openChannel: null, random: () => 0.5 } })
     await tab.signIn()

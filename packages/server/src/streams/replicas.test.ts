@@ -1,6 +1,7 @@
 import type { StreamEvents } from '@holdfast/shared'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startCuttableProxy } from '../../test/cuttable-proxy.ts'
+import { makeTask } from '../../test/make-task.ts'
 import { createMemoryLog } from '../../test/memory-log.ts'
 import type { EventReader } from '../../test/read-events.ts'
 import { startTestRedis, type TestRedis } from '../../test/redis-for-tests.ts'
@@ -107,6 +108,68 @@ describe.each([
     await until(() => expect(provider.queries.length).toBeGreaterThan(10))
     await events.cancel()
     await until(async () => expect((await work())?.inMs).toBeGreaterThan(15_000))
+  })
+})
+
+describe.each([
+  ['Redis', overRedis],
+  ['PostgreSQL', overPostgres],
+])('two streams of one browser at two replicas over %s', (name, over) => {
+  const from = (browser: string, epoch: number) => ({
+    'x-holdfast-browser': browser,
+    'x-holdfast-epoch': String(epoch),
+  })
+  const superseded = [{ event: 'end', data: { reason: 'superseded' } }]
+
+  async function startQuiet() {
+    const streams = { sweepMs: 100 }
+    const given = await start({
+      script: {},
+      front: { ...over(), streams },
+      back: { ...over(), ...sleepy, streams },
+    })
+    // What is written shows, by the sweep, on whatever is still open.
+    const touch = (userId: string) => makeTask(database.sql, { userId })
+    return { ...given, touch }
+  }
+
+  it('F5: the older one ends, other browsers and users keep theirs, and the newer goes on', async () => {
+    const { openStream, back, touch } = await startQuiet()
+    const userId = `gus ${name}`
+    const older = await openStream(userId, from('phone', 1))
+    const others = [
+      await openStream(userId, from('laptop', 1)),
+      await openStream(`${userId} too`, from('phone', 1)),
+      await openStream(userId, {}),
+    ]
+    for (const events of [older, ...others]) await events.until('snapshot')
+    const newer = await openStream(userId, from('phone', 2), back)
+    await newer.until('snapshot')
+    expect(await older.rest()).toMatchObject(superseded)
+    await touch(userId)
+    await touch(`${userId} too`)
+    for (const events of [newer, ...others]) await nextTask(events)
+    for (const events of [newer, ...others]) await events.cancel()
+  })
+
+  it('F5: whichever opens first, and of two with the same epoch neither', async () => {
+    const { openStream, back, touch } = await startQuiet()
+    const userId = `hal ${name}`
+    const newer = await openStream(userId, from('phone', 7), back)
+    await newer.until('snapshot')
+    const late = await openStream(userId, from('phone', 6))
+    expect(await late.rest()).toMatchObject([{ event: 'snapshot' }, ...superseded])
+    // A reconnect: the one before may be dead and not know it, or may be the later of the two.
+    const again = await openStream(userId, from('phone', 7))
+    await again.until('snapshot')
+    // Told in order: once this one is closed, the hint about the other has been heard too.
+    const mark = await openStream(userId, from('tablet', 1), back)
+    await mark.until('snapshot')
+    await openStream(userId, from('tablet', 2))
+    expect(await mark.rest()).toMatchObject(superseded)
+    await touch(userId)
+    for (const events of [newer, again]) await nextTask(events)
+    for (const events of [newer, again]) await events.cancel()
   })
 })
 

@@ -76,6 +76,8 @@ export async function openReplicasLab(): Promise<ReplicasLab> {
         await sql`alter table task_history add column xid xid8 default pg_current_xact_id()`
         const kie = await startProvider()
         undoStage.add(() => kie.close())
+        // Refused at once, as every address in here is: one more write for each task, as a copied file is, and no retries.
+        kie.fileUrl = (externalId) => `https://127.0.0.1/${externalId}.png`
 
         const env = {
           DATABASE_URL: databaseUrl,

@@ -39,9 +39,8 @@ export function createWatchingClient(
 
   function noteNews(news: StreamNews): void {
     const now = Date.now()
-    if (news.event === 'task') return note(news.data.task, now)
-    beganAt.push(now)
-    for (const task of news.data.tasks) note(task, now)
+    if (news.event === 'snapshot') beganAt.push(now)
+    for (const task of news.event === 'task' ? [news.data.task] : news.data.tasks) note(task, now)
   }
 
   const transport: CreateTransport = (link) => {

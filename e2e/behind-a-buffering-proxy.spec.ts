@@ -5,7 +5,7 @@ import { Studio } from './support/studio.ts'
 
 /** As some companies have it: nothing is passed on before all of it has come, whatever the answer asks for. */
 const HOLDS_BACK = 'proxy_buffering on; proxy_ignore_headers X-Accel-Buffering; proxy_buffers 8 64k;'
-const PASSES_ON = ''
+const PASSES_ON = 'add_header X-Passes-On yes;'
 
 test('E6, C4: behind a proxy that holds everything back the page polls, and is back on push when it no longer does', async ({
   context,
@@ -19,9 +19,10 @@ test('E6, C4: behind a proxy that holds everything back the page polls, and is b
       listen 127.0.0.1:${port};
       location / { proxy_pass ${holdfast.url}; proxy_http_version 1.1; proxy_set_header Host $host; ${how} }
     }`
+  const url = `http://127.0.0.1:${port}`
   const nginx = await startTestNginx({ port, http: settings(HOLDS_BACK) })
   try {
-    const studio = new Studio(await context.newPage(), { ...holdfast, url: `http://127.0.0.1:${port}` })
+    const studio = new Studio(await context.newPage(), { ...holdfast, url })
     await studio.open()
     await studio.signIn(person)
     await expect(studio.panel).toHaveAttribute('data-connection', 'polling', { timeout: 30_000 })
@@ -36,6 +37,8 @@ test('E6, C4: behind a proxy that holds everything back the page polls, and is b
 
     // Out of that network: the browser says so itself, and push gets its chance at once instead of within a minute.
     await nginx.reload(settings(PASSES_ON))
+    const passesOn = async () => (await fetch(`${url}/healthz`)).headers.get('x-passes-on')
+    await expect.poll(passesOn).toBe('yes')
     await context.setOffline(true)
     await context.setOffline(false)
     await expect(studio.panel).toHaveAttribute('data-connection', 'push', { timeout: 30_000 })

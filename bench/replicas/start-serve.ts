@@ -7,8 +7,8 @@ export interface ServeReplica extends Replica {
   port: number
   /** Browsers whose streams it has opened, those that have left included. */
   browsers: ReadonlySet<string>
-  /** Tasks that it ended. */
-  settled: ReadonlySet<string>
+  /** Tasks that it ended, and when it knew that this is committed, by the machine's clock. */
+  settled: ReadonlyMap<string, number>
 }
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
@@ -17,13 +17,13 @@ const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.m
 export async function startServe(env: Record<string, string>): Promise<ServeReplica> {
   const port = await freePort()
   const browsers = new Set<string>()
-  const settled = new Set<string>()
+  const settled = new Map<string, number>()
 
   function onLine(text: string): void {
     if (!text.startsWith('{')) return
-    const line: { msg?: string; browser?: string; taskId?: string } = JSON.parse(text)
+    const line: { msg?: string; browser?: string; taskId?: string; time: string } = JSON.parse(text)
     if (line.msg === 'stream opened' && line.browser) browsers.add(line.browser)
-    if (line.msg === 'settled' && line.taskId) settled.add(line.taskId)
+    if (line.msg === 'settled' && line.taskId) settled.set(line.taskId, Date.parse(line.time))
   }
 
   const replica = await startServer({

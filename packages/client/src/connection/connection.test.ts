@@ -37,6 +37,21 @@ describe('push', () => {
     expect(streams()).toBe(2)
   })
 
+  it.each([5_000, 20_000])(
+    'P7: is back within a second when its replica dies, %i ms after it opened',
+    async (age) => {
+      const tab = browser.openTab({ environment: { random: () => 0.99 } })
+      await tab.signIn()
+      await until(() => state(tab).connection === 'push')
+      browser.clock.advance(age)
+      server.breakStreams()
+      await until(() => server.streams.size === 0)
+      const died = browser.clock.now()
+      await elapse(browser.clock, () => streams() === 2, 100)
+      expect(browser.clock.now() - died).toBeLessThanOrEqual(1_100)
+    },
+  )
+
   it('reconnects when nothing is heard for two and a half beats, and not while the heart beats', async () => {
     const tab = await openTab()
     // A task event after each beat shows that the beat has been read.

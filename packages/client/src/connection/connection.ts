@@ -110,7 +110,8 @@ export function connect(options: ConnectionOptions): Connection {
 
     if (quickFailures >= QUICK_FAILURES) pushAgainAt = clock.now() + PUSH_AGAIN_MS * (0.5 + random() / 2)
     else if (!outcome) throw problem
-    else if (!renew) await wait(backoff(quickFailures, random))
+    // Also after a first quick failure within a second: a replica may die right after another one did.
+    else if (!renew) await wait(backoff(quickFailures >> 1, random))
   }
 
   async function poll(justSynced: boolean) {

@@ -129,6 +129,16 @@ describe('polling', () => {
     await elapse(browser.clock, () => state(tab).connection === 'push', 2_000)
   })
 
+  it('polls when only the beginning of streams comes through, three times', async () => {
+    const tab = await openTab()
+    // No heart beats here by itself.
+    await elapse(browser.clock, () => state(tab).connection === 'polling', 5_000)
+    expect(streams()).toBe(3)
+    const { id } = server.put('alice')
+    await elapse(browser.clock, () => id in state(tab).tasks)
+    await elapse(browser.clock, () => state(tab).connection === 'push', 2_000)
+  })
+
   it('polls as soon when not even the headers of a stream come through', async () => {
     const task = server.put('alice')
     let letThrough = () => {}

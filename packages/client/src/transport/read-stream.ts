@@ -27,7 +27,7 @@ export async function readStream(
       callOff = clock.after(left, checkSilence)
       return
     }
-    outcome ??= limit === SILENT_AFTER_MS ? 'silent' : 'mute'
+    outcome ??= limit > FIRST_EVENT_WITHIN_MS ? 'silent' : 'mute'
     abort.abort()
   }
 
@@ -71,7 +71,6 @@ export async function readStream(
   } finally {
     callOff()
     abort.abort()
-    abort.release()
   }
   return outcome ?? 'closed'
 }

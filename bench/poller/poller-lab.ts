@@ -10,10 +10,11 @@ import {
 } from '../../packages/server/src/embedded-postgres/start-embedded-postgres.ts'
 import { freePort } from '../../packages/server/test/free-port.ts'
 import { startTestRedis, type TestRedis } from '../../packages/server/test/redis-for-tests.ts'
+import type { Replica } from '../replicas/start-server.ts'
 import { recordHistory } from './read-tasks.ts'
 import type { LockKind, ReplicaSettings } from './replica-settings.ts'
 import { type ScriptedKie, startProvider } from './start-provider.ts'
-import { type Replica, startReplica } from './start-replica.ts'
+import { startReplica } from './start-replica.ts'
 
 export interface StageOptions {
   lock: LockKind

@@ -19,6 +19,8 @@ export interface ScriptedKie {
   arrivals: Arrival[]
   /** Whether the task is over when asked for the nth time (from 1). By default it always is. */
   isFinished: (externalId: string, nth: number) => boolean
+  /** Where the result of a task is. By default where no host is. */
+  fileUrl: (externalId: string) => string
   /** How long every answer takes. */
   delayMs: number
   /** From now on answers wait until released. */
@@ -71,7 +73,7 @@ export async function startProvider(): Promise<ScriptedKie> {
       ? {
           taskId,
           state: 'success',
-          resultJson: JSON.stringify({ resultUrls: [`https://files.example/${taskId}.png`] }),
+          resultJson: JSON.stringify({ resultUrls: [kie.fileUrl(taskId)] }),
         }
       : { taskId, state: 'generating' }
   }
@@ -103,6 +105,7 @@ export async function startProvider(): Promise<ScriptedKie> {
     url: `http://127.0.0.1:${port}`,
     arrivals: [],
     isFinished: () => true,
+    fileUrl: (externalId) => `https://files.example/${externalId}.png`,
     delayMs: 0,
     hold() {
       opened = new Promise((resolve) => {

@@ -86,6 +86,17 @@ export function describeBus(name: string, makeBus: () => OpenReplica): void {
       expect(woken).toBe(1)
     })
 
+    it('says nothing here of streams that open here', () => {
+      const bus = replica()
+      let heard = 0
+      const leave = bus.onOpened(() => {
+        heard += 1
+      })
+      bus.publishOpened({ userId: 'ada', browserId: 'x', epoch: 1 })
+      leave()
+      expect(heard).toBe(0)
+    })
+
     it('can be closed twice, and says nothing afterwards', async () => {
       const bus = replica()
       await bus.close()
@@ -142,6 +153,32 @@ export function describeReplicas(name: string, makeBus: () => OpenReplica): void
       one.publishWork()
       await until(() => heard.length > 1 && woken > 0)
       expect(heard.toSorted()).toEqual(['ada progressed', 'cy changed'])
+    })
+
+    it('F5: tells other replicas which streams of browsers have opened, the newest of each, until they leave', async () => {
+      const [one, other] = [replica(), replica()]
+      other.subscribe('ada', () => {})
+      await until(() => one.isWatched('ada'))
+      const heard: string[] = []
+      const leave = other.onOpened(({ userId, browserId, epoch }) =>
+        heard.push(`${userId} ${browserId} ${epoch}`),
+      )
+      for (const epoch of [2, 3, 1]) one.publishOpened({ userId: 'ada', browserId: '"ü\u0001', epoch })
+      one.publishOpened({ userId: 'bob', browserId: 'x', epoch: 0 })
+      // Longer than any message may be: not told of, and in nobody's way.
+      one.publishOpened({ userId: 'ada', browserId: 'x'.repeat(10_000), epoch: 9 })
+      await until(() => heard.length === 2)
+      expect(heard.toSorted()).toEqual(['ada "ü\u0001 3', 'bob x 0'])
+      for (let n = 0; n < 500; n += 1)
+        one.publishOpened({ userId: `user-${n}`, browserId: 'y'.repeat(100), epoch: n })
+      await until(() => heard.length === 502)
+      leave()
+      one.publishOpened({ userId: 'ada', browserId: 'x', epoch: 4 })
+      other.subscribe('cy', () => heard.push('cy'))
+      await until(() => one.isWatched('cy'))
+      one.publish('cy')
+      await until(() => heard.at(-1) === 'cy')
+      expect(heard).toHaveLength(503)
     })
 
     it('nobody is watched at a replica that has closed', async () => {

@@ -8,6 +8,8 @@ export interface ServerProcessOptions {
   args: string[]
   port: number
   account?: { uid: number; gid: number }
+  /** What ends it if this process ends first. @default 'SIGKILL' */
+  signalOnExit?: NodeJS.Signals
 }
 
 export interface ServerProcess {
@@ -20,7 +22,7 @@ const READY_WITHIN_MS = 20_000
 
 /** Runs a server until it is stopped, at the latest with this process; resolves when it accepts connections. */
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
-  const { binary, args, port, account } = options
+  const { binary, args, port, account, signalOnExit = 'SIGKILL' } = options
   const child = spawn(binary, args, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'], ...account })
   let said = ''
   const listen = (chunk: Buffer) => {
@@ -32,13 +34,13 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
     child.once('spawn', started)
     child.once('error', failed)
   })
-  const onExit = () => child.kill('SIGKILL')
+  const onExit = () => child.kill(signalOnExit)
   process.once('exit', onExit)
   const end = Date.now() + READY_WITHIN_MS
   while (!(await accepts(port))) {
     if (hasEnded(child) || Date.now() > end) {
       process.off('exit', onExit)
-      child.kill('SIGKILL')
+      child.kill(signalOnExit)
       throw new Error(`${binary} did not start to listen on port ${port}:\n${said}`)
     }
     await delay(10)

@@ -16,8 +16,8 @@ export interface TwoReplicas {
   provider: ScriptedProvider
   logLines: string[]
   submit(userId: string): Promise<Task>
-  /** At the front. */
-  openStream(userId: string, headers?: Record<string, string>): Promise<EventReader>
+  /** At the front unless said. */
+  openStream(userId: string, headers?: Record<string, string>, at?: Holdfast): Promise<EventReader>
   stop(): Promise<void>
 }
 
@@ -60,8 +60,8 @@ export async function startTwoReplicas(options: TwoReplicasOptions): Promise<Two
       })
       return ((await response.json()) as { task: Task }).task
     },
-    openStream: async (userId, headers = {}) =>
-      readEvents(await front.app.request('/v1/stream', { headers: { ...(await as(userId)), ...headers } })),
+    openStream: async (userId, headers = {}, at = front) =>
+      readEvents(await at.app.request('/v1/stream', { headers: { ...(await as(userId)), ...headers } })),
     async stop() {
       await Promise.all([front.stop(), back.stop()])
     },

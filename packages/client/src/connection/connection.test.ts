@@ -37,6 +37,21 @@ describe('push', () => {
     expect(streams()).toBe(2)
   })
 
+  it.each([5_000, 20_000])(
+    'P7: is back within a second when its replica dies, %i ms after it opened',
+    async (age) => {
+      const tab = browser.openTab({ environment: { random: () => 0.99 } })
+      await tab.signIn()
+      await until(() => state(tab).connection === 'push')
+      browser.clock.advance(age)
+      server.breakStreams()
+      await until(() => server.streams.size === 0)
+      const died = browser.clock.now()
+      await elapse(browser.clock, () => streams() === 2, 100)
+      expect(browser.clock.now() - died).toBeLessThanOrEqual(1_100)
+    },
+  )
+
   it('reconnects when nothing is heard for two and a half beats, and not while the heart beats', async () => {
     const tab = await openTab()
     // A task event after each beat shows that the beat has been read.
@@ -111,6 +126,36 @@ describe('polling', () => {
     await elapse(browser.clock, () => state(tab).connection === 'polling')
     expect(streams()).toBe(1)
     server.muteStreams(false)
+    await elapse(browser.clock, () => state(tab).connection === 'push', 2_000)
+  })
+
+  it('polls when only the beginning of streams comes through, three times', async () => {
+    const tab = await openTab()
+    // No heart beats here by itself.
+    await elapse(browser.clock, () => state(tab).connection === 'polling', 5_000)
+    expect(streams()).toBe(3)
+    const { id } = server.put('alice')
+    await elapse(browser.clock, () => id in state(tab).tasks)
+    await elapse(browser.clock, () => state(tab).connection === 'push', 2_000)
+  })
+
+  it('polls as soon when not even the headers of a stream come through', async () => {
+    const task = server.put('alice')
+    let letThrough = () => {}
+    const held = new Promise<void>((resolve) => {
+      letThrough = resolve
+    })
+    server.next('GET /v1/stream', { kind: 'hold', until: held })
+    const tab = browser.openTab()
+    await tab.signIn()
+    await until(() => streams() === 1)
+    const asked = browser.clock.now()
+    server.change(task.id, { progress: 50 })
+    await elapse(browser.clock, () => state(tab).connection === 'polling')
+    expect(browser.clock.now() - asked).toBeLessThanOrEqual(11_000)
+    await until(() => state(tab).tasks[task.id]?.progress === 50)
+    expect(streams()).toBe(1)
+    letThrough()
     await elapse(browser.clock, () => state(tab).connection === 'push', 2_000)
   })
 

@@ -69,7 +69,7 @@ export function connect(options: ConnectionOptions): Connection {
     const pause = childAbort(signal)
     stopWaiting = pause.abort
     await sleep(clock, ms, pause.signal)
-    pause.release()
+    pause.abort()
   }
 
   const mayPush = () => options.push && (quickFailures < QUICK_FAILURES || clock.now() >= pushAgainAt)
@@ -77,7 +77,7 @@ export function connect(options: ConnectionOptions): Connection {
   async function push() {
     let openedAt = Number.POSITIVE_INFINITY
     let outcome: StreamOutcome | undefined
-    let problem: unknown
+    let problem: Partial<HoldfastError> | undefined
     try {
       outcome = await options.stream({
         freshToken,
@@ -92,11 +92,11 @@ export function connect(options: ConnectionOptions): Connection {
         },
       })
     } catch (error) {
-      problem = error
+      problem = error as HoldfastError
     }
     checkSilence = () => {}
     if (signal.aborted) return
-    if (outcome === 'superseded' || (problem instanceof HoldfastError && problem.code === 'SUPERSEDED')) {
+    if (outcome === 'superseded' || problem?.code === 'SUPERSEDED') {
       return options.onSuperseded()
     }
 
@@ -105,12 +105,14 @@ export function connect(options: ConnectionOptions): Connection {
     // A token that is refused as soon as it was renewed is a failure like any other.
     const renew = freshToken && lived >= 1_000
     if (outcome === 'mute') quickFailures = QUICK_FAILURES
-    else if (lived >= QUICK_MS) quickFailures = 0
+    // Some proxies let the beginning through and hold back the rest: such a stream lives, but is not fine.
+    else if (lived >= QUICK_MS && outcome !== 'silent') quickFailures = 0
     else if (!renew && outcome !== 'shutdown') quickFailures++
 
     if (quickFailures >= QUICK_FAILURES) pushAgainAt = clock.now() + PUSH_AGAIN_MS * (0.5 + random() / 2)
     else if (!outcome) throw problem
-    else if (!renew) await wait(backoff(quickFailures, random))
+    // Also after a first quick failure within a second: a replica may die right after another one did.
+    else if (!renew) await wait(backoff(quickFailures >> 1, random))
   }
 
   async function poll(justSynced: boolean) {
@@ -157,9 +159,6 @@ export function connect(options: ConnectionOptions): Connection {
     nudge() {
       if (nextPollAt - clock.now() > options.pollInterval() * 1.1) stopWaiting()
     },
-    stop() {
-      life.abort()
-      life.release()
-    },
+    stop: life.abort,
   }
 }

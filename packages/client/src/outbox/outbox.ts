@@ -181,7 +181,6 @@ export function createOutbox(options: OutboxOptions): Outbox {
     look: async () => void (await look()),
     wake() {
       wakeUp.abort()
-      wakeUp.release()
       wakeUp = childAbort(session)
     },
     async resend(key) {

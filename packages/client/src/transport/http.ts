@@ -49,7 +49,7 @@ export function createHttp({ url, fetch, clock, getToken, session }: HttpOptions
     try {
       return await getToken({ fresh })
     } catch (cause) {
-      throw new HoldfastError('UNAUTHENTICATED', 'getToken() failed, so nothing was sent.', { cause })
+      throw new HoldfastError('UNAUTHENTICATED', 'getToken() failed; nothing was sent.', { cause })
     }
   }
 

@@ -27,7 +27,7 @@ export async function readStream(
       callOff = clock.after(left, checkSilence)
       return
     }
-    outcome ??= limit === SILENT_AFTER_MS ? 'silent' : 'mute'
+    outcome ??= limit > FIRST_EVENT_WITHIN_MS ? 'silent' : 'mute'
     abort.abort()
   }
 
@@ -38,6 +38,9 @@ export async function readStream(
     else if (event === 'snapshot' || event === 'task') onNews({ event, data: JSON.parse(data) }, id)
   }
 
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+  // From here on: some proxies hold even the headers back.
+  checkSilence()
   try {
     const headers: Record<string, string> = {
       Accept: 'text/event-stream',
@@ -50,27 +53,24 @@ export async function readStream(
       signal: abort.signal,
       fresh: options.freshToken,
     })
-    const reader = body?.getReader()
+    reader = body?.getReader()
     heardAt = clock.now()
-    checkSilence()
     options.onOpen(checkSilence)
 
     const read = createEventReader(onEvent)
     const decoder = new TextDecoder()
-    try {
-      for (;;) {
-        const chunk = await reader?.read()
-        if (!chunk || chunk.done) break
-        heardAt = clock.now()
-        read(decoder.decode(chunk.value, { stream: true }))
-      }
-    } catch {
-      // A broken connection and a garbled event have the same cure: resume from the last good cursor.
+    for (;;) {
+      const chunk = await reader?.read()
+      if (!chunk || chunk.done) break
+      heardAt = clock.now()
+      read(decoder.decode(chunk.value, { stream: true }))
     }
-    return outcome ?? 'closed'
+  } catch (error) {
+    // Once open, a broken connection and a garbled event have the same cure: resume from the last good cursor.
+    if (!reader && !outcome) throw error
   } finally {
     callOff()
     abort.abort()
-    abort.release()
   }
+  return outcome ?? 'closed'
 }

@@ -1,4 +1,4 @@
-import type { Hint } from './bus.ts'
+import type { Hint, OpenedStream } from './bus.ts'
 
 /** What replicas tell each other. Ids of users only: the truth is in the database. */
 export type BusMessage =
@@ -11,8 +11,10 @@ export type BusMessage =
   /** New here: tell me who is watched. */
   | { from: string; kind: 'hello'; users: string[] }
   | { from: string; kind: 'bye'; users: string[] }
+  /** Streams of browsers that are open at the sender. */
+  | { from: string; kind: 'opened'; users: string[]; streams: OpenedStream[] }
 
-const KINDS = ['changed', 'progressed', 'work', 'watching', 'watch', 'unwatch', 'hello', 'bye']
+const KINDS = ['changed', 'progressed', 'work', 'watching', 'watch', 'unwatch', 'hello', 'bye', 'opened']
 
 /** Null for what is none: another version of this server may speak otherwise. */
 export function readBusMessage(text: string): BusMessage | null {
@@ -22,25 +24,34 @@ export function readBusMessage(text: string): BusMessage | null {
       typeof value?.from === 'string' &&
       KINDS.includes(value.kind) &&
       Array.isArray(value.users) &&
-      value.users.every((user: unknown) => typeof user === 'string')
+      value.users.every((user: unknown) => typeof user === 'string') &&
+      (value.kind !== 'opened' || (Array.isArray(value.streams) && value.streams.every(isOpenedStream)))
     return isOne ? value : null
   } catch {
     return null
   }
 }
 
-/** Users in pieces whose JSON has at most `maxBytes`; one empty piece for none. */
-export function inPieces(users: readonly string[], maxBytes: number): string[][] {
-  const pieces: string[][] = [[]]
+function isOpenedStream(value: Partial<OpenedStream> | null): boolean {
+  return (
+    typeof value?.userId === 'string' &&
+    typeof value.browserId === 'string' &&
+    Number.isSafeInteger(value.epoch)
+  )
+}
+
+/** Items in pieces whose JSON has at most `maxBytes`; one empty piece for none. */
+export function inPieces<T>(items: readonly T[], maxBytes: number): T[][] {
+  const pieces: T[][] = [[]]
   let used = 0
-  for (const user of users) {
-    // Quotes and a comma, and room for what has to be escaped.
-    const bytes = Buffer.byteLength(JSON.stringify(user)) + 1
+  for (const item of items) {
+    // What has to be escaped included, and a comma.
+    const bytes = Buffer.byteLength(JSON.stringify(item)) + 1
     if (used + bytes > maxBytes && used > 0) {
       pieces.push([])
       used = 0
     }
-    pieces.at(-1)?.push(user)
+    pieces.at(-1)?.push(item)
     used += bytes
   }
   return pieces

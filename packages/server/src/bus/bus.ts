@@ -7,6 +7,14 @@ export type Hint = 'changed' | 'progressed'
 /** Who is told: listeners at this replica, at the others, or both. */
 export type Reach = 'all' | 'here' | 'elsewhere'
 
+/** A stream that one of a browser's leading tabs has opened for a user. */
+export interface OpenedStream {
+  userId: string
+  browserId: string
+  /** Rises by one with every change of the leading tab. */
+  epoch: number
+}
+
 /**
  * Tells streams that something of a user's has changed, and engines that there is work. It carries hints, never truth:
  * a lost one is made up for by the sweep of the streams and by the engine's own looking.
@@ -22,6 +30,10 @@ export interface Bus {
   publishWork(): void
   /** Returns the undo. */
   onWork(listener: () => void): () => void
+  /** A stream is open here, so that other replicas end an older one of the same browser. */
+  publishOpened(stream: OpenedStream): void
+  /** Hears of streams that opened at other replicas. Returns the undo. */
+  onOpened(listener: (stream: OpenedStream) => void): () => void
   /** Idempotent. */
   close(): Promise<void>
 }

@@ -27,6 +27,10 @@ export function createMemoryBus(): Bus {
       workers.add(listener)
       return () => workers.delete(listener)
     },
+    publishOpened() {
+      // There is no other replica.
+    },
+    onOpened: () => () => {},
     async close() {
       listeners.clear()
       workers.clear()

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import type { Logger } from 'pino'
-import type { Bus } from './bus.ts'
+import type { Bus, OpenedStream } from './bus.ts'
 import { type BusMessage, inPieces, readBusMessage } from './bus-message.ts'
 import type { OpenChannel } from './channel.ts'
 import { createMemoryBus } from './memory-bus.ts'
@@ -20,6 +20,8 @@ export interface ReplicatedBusOptions {
 /** Room for the rest of a message. */
 const ENVELOPE_BYTES = 200
 const MOST_UNDER_WAY = 3
+/** Whoever gives a browser a longer name than that has its streams told apart within one replica only. */
+const LONGEST_STREAM_BYTES = 2_000
 
 /**
  * A bus over several replicas. Listeners here are told at once; the others by the channel, many hints in one message and
@@ -37,6 +39,9 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
     watch: new Set<string>(),
     unwatch: new Set<string>(),
   }
+  /** By user and browser. */
+  const opened = new Map<string, OpenedStream>()
+  const hearers = new Set<(stream: OpenedStream) => void>()
   let hasWork = false
   let gathering: NodeJS.Timeout | undefined
   let heardAt = now()
@@ -56,6 +61,9 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       }
       if (message.kind === 'work') local.publishWork()
       if (message.kind === 'hello') announce()
+      if (message.kind === 'opened') {
+        for (const stream of message.streams) for (const hear of hearers) hear(stream)
+      }
     },
     connected() {
       heardAt = now()
@@ -131,6 +139,11 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       const pieces = inPieces(users, channel.maxBytes - ENVELOPE_BYTES)
       messages.push(...pieces.map((piece) => ({ from: own, kind, users: piece })))
     }
+    if (opened.size > 0) {
+      const pieces = inPieces([...opened.values()], channel.maxBytes - ENVELOPE_BYTES)
+      opened.clear()
+      messages.push(...pieces.map((streams) => ({ from: own, kind: 'opened' as const, users: [], streams })))
+    }
     void send(messages)
   }
 
@@ -171,6 +184,18 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       gathering ??= setTimeout(flush, gatherMs)
     },
     onWork: (listener) => local.onWork(listener),
+    publishOpened({ userId, browserId, epoch }) {
+      const stream = { userId, browserId, epoch }
+      if (isClosed || JSON.stringify(stream).length > LONGEST_STREAM_BYTES) return
+      const key = JSON.stringify([userId, browserId])
+      if ((opened.get(key)?.epoch ?? epoch) > epoch) return
+      opened.set(key, stream)
+      gathering ??= setTimeout(flush, gatherMs)
+    },
+    onOpened(listener) {
+      hearers.add(listener)
+      return () => hearers.delete(listener)
+    },
     async close() {
       if (isClosed) return
       isClosed = true

@@ -1,14 +1,17 @@
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import type { SyncAnswer } from '@holdfast/shared'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { StreamEvents, SyncAnswer } from '@holdfast/shared'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startBufferingProxy } from '../../test/buffering-proxy.ts'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
-import { readEvents } from '../../test/read-events.ts'
+import { readEvents, type ServerEvent } from '../../test/read-events.ts'
 import { setProgress } from '../../test/set-progress.ts'
 import { startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
 import { signToken } from '../../test/test-tokens.ts'
 import { createMemoryBus } from '../bus/memory-bus.ts'
+import { createMemoryHot } from '../hot/memory-hot.ts'
 
 const bus = createMemoryBus()
 let server: TestHoldfast
@@ -26,9 +29,22 @@ const until = (check: () => unknown) => vi.waitFor(check, { timeout: 15_000, int
 const logged = (userId: string, text: string) =>
   server.logLines.filter((line) => line.includes(`"${userId}"`) && line.includes(text)).length
 
-/** Asks for a stream and never reads a byte of it. */
-async function openDeaf(userId: string): Promise<Socket> {
-  const { hostname, port } = new URL(url)
+const task = ({ data }: ServerEvent) => data as StreamEvents['task']
+/** A task's id and progress, as they are in the JSON of its state. */
+const STATE = /"id":"([0-9a-f-]{36})"[^{}]*?"status":"running"[^{}]*?"progress":(\d+)/g
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+function memoryInUse(): number {
+  collectGarbage()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+/** Asks for a stream and reads not a byte of it. */
+async function openDeaf(userId: string, at = url): Promise<Socket> {
+  const { hostname, port } = new URL(at)
   const socket = connect(Number(port), hostname)
   await new Promise<void>((resolve) => socket.once('connect', () => resolve()))
   socket.pause()
@@ -66,6 +82,57 @@ describe('clients as they are', () => {
     await attentive.cancel()
     socket.destroy()
   }, 40_000)
+
+  it('E6: one that reads nothing while thousands of updates pass costs no memory for them, and then gets the newest', async () => {
+    const hot = createMemoryHot()
+    const patient = await startTestHoldfast({
+      bus,
+      hot,
+      streams: { sweepMs: 3_600_000, heartbeatMs: 3_600_000, stallMs: 3_600_000 },
+    })
+    try {
+      const userId = 'sleeper'
+      const params = { prompt: 'x'.repeat(50_000) }
+      const tasks = await Promise.all(
+        Array.from({ length: 40 }, () => makeRunningTask(patient.sql, { userId, params })),
+      )
+      const attentive = readEvents(await patient.openStream(userId))
+      await attentive.until('snapshot')
+      const socket = await openDeaf(userId, await patient.listen())
+      await until(() =>
+        expect(patient.logLines.filter((line) => line.includes('stream opened'))).toHaveLength(2),
+      )
+      const before = memoryInUse()
+      for (let progress = 1; progress < 100; progress += 1) {
+        await hot.write(tasks.map(({ id: taskId }) => ({ userId, taskId, progress })))
+        bus.publish(userId, 'progressed')
+        for (let shown = 0; shown < tasks.length; shown += 1) {
+          expect(task(await attentive.next()).task.progress).toBe(progress)
+        }
+      }
+      // The other was sent 200 MB.
+      expect(memoryInUse() - before).toBeLessThan(30_000_000)
+
+      let bytes = 0
+      let text = ''
+      const newest = new Map<string, number>()
+      socket.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+        text += chunk.toString('latin1')
+        for (const [, id = '', progress] of text.matchAll(STATE)) newest.set(id, Number(progress))
+        text = text.slice(-60_000)
+      })
+      socket.resume()
+      await until(() =>
+        expect(tasks.filter(({ id }) => newest.get(id) !== 99).map(({ id }) => newest.get(id))).toEqual([]),
+      )
+      expect(bytes).toBeLessThan(40_000_000)
+      socket.destroy()
+      await attentive.cancel()
+    } finally {
+      await patient.stop()
+    }
+  }, 60_000)
 
   it('E6: behind a proxy that holds everything back, sync works, and a stream ends with its client', async () => {
     const proxy = await startBufferingProxy(url)

@@ -22,6 +22,10 @@ export function streamRoutes(context: AppContext) {
   const { sql, bus, present, engine, streams, providers, stopping, metrics } = context
   const minPollMs = Math.min(...[...providers.values()].map((provider) => provider.limits.minPollMs))
   const browserStreams = createBrowserStreams()
+  bus.onOpened((elsewhere) => {
+    const newer = browserStreams.hear(elsewhere)
+    if (newer) bus.publishOpened(newer)
+  })
   const outage = createStreamOutage(context.log)
   const feeds = createFeeds({ sql, bus, present, outage, ...streams })
   const open = new Set<EventStream>()
@@ -97,6 +101,7 @@ export function streamRoutes(context: AppContext) {
     try {
       const response = await start()
       c.get('log').info({ userId, browser: browserId, epoch }, 'stream opened')
+      if (browserId !== undefined) bus.publishOpened({ userId, browserId, epoch })
       return response
     } catch (error) {
       leave()

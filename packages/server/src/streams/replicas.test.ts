@@ -1,7 +1,10 @@
 import type { StreamEvents } from '@holdfast/shared'
+import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startCuttableProxy } from '../../test/cuttable-proxy.ts'
+import { makeTask } from '../../test/make-task.ts'
 import { createMemoryLog } from '../../test/memory-log.ts'
+import { queueWork } from '../../test/queue-work.ts'
 import type { EventReader } from '../../test/read-events.ts'
 import { startTestRedis, type TestRedis } from '../../test/redis-for-tests.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
@@ -58,6 +61,49 @@ async function untilProgress(events: EventReader, taskId: string, progress: numb
   return shown
 }
 
+/** Streams of several users at both replicas, and what they have been told has ended. */
+async function openCrowd({ openStream, front, back, provider }: TwoReplicas, name: string) {
+  const users = Array.from({ length: 10 }, (_, n) => `${name} ${n}`)
+  const streams = await Promise.all(
+    users.flatMap((userId) =>
+      [front, back, front].map(async (at) => {
+        const events = await openStream(userId, {}, at)
+        const ended = new Set<string>()
+        const reading = (async () => {
+          for (;;) {
+            const { task, change } = await nextTask(events)
+            if (change === 'completed') ended.add(task.id)
+          }
+        })().catch(() => {
+          // Over, or silent: what is missing then shows below.
+        })
+        return { userId, events, ended, reading }
+      }),
+    ),
+  )
+  return {
+    /** Ends some tasks of each of them and waits until all of their streams know. */
+    async finishSome() {
+      const tasks = await Promise.all(
+        users.map((userId) =>
+          queueWork(database.sql, { provider: provider.name, kind: 'poll', userId, count: 3 }),
+        ),
+      )
+      await until(() => {
+        for (const { userId, ended } of streams) {
+          expect(tasks[users.indexOf(userId)]?.filter((id) => !ended.has(id))).toEqual([])
+        }
+      })
+    },
+    async leave() {
+      for (const { events, reading } of streams) {
+        await events.cancel()
+        await reading
+      }
+    },
+  }
+}
+
 /** The engine looks by itself only once an hour: what it does at once, it was told to. */
 const sleepy = { engine: { idleMs: HOUR } }
 
@@ -107,6 +153,68 @@ describe.each([
     await until(() => expect(provider.queries.length).toBeGreaterThan(10))
     await events.cancel()
     await until(async () => expect((await work())?.inMs).toBeGreaterThan(15_000))
+  })
+})
+
+describe.each([
+  ['Redis', overRedis],
+  ['PostgreSQL', overPostgres],
+])('two streams of one browser at two replicas over %s', (name, over) => {
+  const from = (browser: string, epoch: number) => ({
+    'x-holdfast-browser': browser,
+    'x-holdfast-epoch': String(epoch),
+  })
+  const superseded = [{ event: 'end', data: { reason: 'superseded' } }]
+
+  async function startQuiet() {
+    const streams = { sweepMs: 100 }
+    const given = await start({
+      script: {},
+      front: { ...over(), streams },
+      back: { ...over(), ...sleepy, streams },
+    })
+    // What is written shows, by the sweep, on whatever is still open.
+    const touch = (userId: string) => makeTask(database.sql, { userId })
+    return { ...given, touch }
+  }
+
+  it('F5: the older one ends, other browsers and users keep theirs, and the newer goes on', async () => {
+    const { openStream, back, touch } = await startQuiet()
+    const userId = `gus ${name}`
+    const older = await openStream(userId, from('phone', 1))
+    const others = [
+      await openStream(userId, from('laptop', 1)),
+      await openStream(`${userId} too`, from('phone', 1)),
+      await openStream(userId, {}),
+    ]
+    for (const events of [older, ...others]) await events.until('snapshot')
+    const newer = await openStream(userId, from('phone', 2), back)
+    await newer.until('snapshot')
+    expect(await older.rest()).toMatchObject(superseded)
+    await touch(userId)
+    await touch(`${userId} too`)
+    for (const events of [newer, ...others]) await nextTask(events)
+    for (const events of [newer, ...others]) await events.cancel()
+  })
+
+  it('F5: whichever opens first, and of two with the same epoch neither', async () => {
+    const { openStream, back, touch } = await startQuiet()
+    const userId = `hal ${name}`
+    const newer = await openStream(userId, from('phone', 7), back)
+    await newer.until('snapshot')
+    const late = await openStream(userId, from('phone', 6))
+    expect(await late.rest()).toMatchObject([{ event: 'snapshot' }, ...superseded])
+    // A reconnect: the one before may be dead and not know it, or may be the later of the two.
+    const again = await openStream(userId, from('phone', 7))
+    await again.until('snapshot')
+    // Told in order: once this one is closed, the hint about the other has been heard too.
+    const mark = await openStream(userId, from('tablet', 1), back)
+    await mark.until('snapshot')
+    await openStream(userId, from('tablet', 2))
+    expect(await mark.rest()).toMatchObject(superseded)
+    await touch(userId)
+    for (const events of [newer, again]) await nextTask(events)
+    for (const events of [newer, again]) await events.cancel()
   })
 })
 
@@ -220,6 +328,56 @@ describe('two replicas', () => {
       replicas = undefined
       await own.stop()
     }
+  }, 60_000)
+
+  it('E6: Redis killed, back and flushed in the midst of finishes: every one of them reaches every stream', async () => {
+    const own = await startTestRedis()
+    try {
+      const given = await start({
+        script: { query: () => ({ kind: 'succeeded', outputs: [] }) },
+        front: { ...overRedis(own.url), streams: { sweepMs: 200 } },
+        back: { ...overRedis(own.url), streams: { sweepMs: 200 } },
+      })
+      const crowd = await openCrowd(given, 'redis')
+      await crowd.finishSome()
+      const killed = own.kill()
+      // Some while it dies, all of the next while it is away.
+      await crowd.finishSome()
+      await killed
+      await crowd.finishSome()
+      await own.start()
+      await crowd.finishSome()
+      const admin = new Redis(own.url)
+      const flushing = setInterval(() => void admin.flushall().catch(() => {}), 5)
+      await crowd.finishSome()
+      clearInterval(flushing)
+      await admin.quit()
+      await crowd.leave()
+    } finally {
+      await replicas?.stop()
+      replicas = undefined
+      await own.stop()
+    }
+  }, 60_000)
+
+  it('E6: LISTEN ended by the database in the midst of finishes: every one reaches every stream, without a sweep', async () => {
+    const given = await start({
+      script: { query: () => ({ kind: 'succeeded', outputs: [] }) },
+      front: { ...overPostgres(), streams: { sweepMs: HOUR } },
+      back: { ...overPostgres(), streams: { sweepMs: HOUR } },
+    })
+    const crowd = await openCrowd(given, 'listen')
+    await crowd.finishSome()
+    for (let round = 0; round < 3; round += 1) {
+      const finished = crowd.finishSome()
+      const ended = await database.sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = 'holdfast-bus' and datname = current_database()
+      `
+      expect(ended.length).toBeGreaterThan(0)
+      await finished
+    }
+    await crowd.leave()
   }, 60_000)
 
   it('E6: a LISTEN connection that is cut costs nothing but a moment', async () => {

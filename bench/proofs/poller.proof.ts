@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { type Finding, misses } from '../poller/finding.ts'
 import { openPollerLab } from '../poller/poller-lab.ts'
+import { printFindings } from '../poller/print-findings.ts'
 import { FULL, SHORT, scenarios } from '../poller/scenarios.ts'
 
 const HELP = `npm run proof -- poller [options]
@@ -41,7 +42,7 @@ try {
     findings.push(...found)
     const failed = misses(found).length
     console.log(`\n${name}: ${Math.round((performance.now() - startedAt) / 1000)} s`)
-    printTable(found)
+    printFindings(found)
     if (options.verbose && (failed > 0 || found.length === 0)) console.log(lab.said())
   }
 } finally {
@@ -70,22 +71,4 @@ function worst(what: string, about = ''): number | null {
     .filter((finding) => finding.what.startsWith(what) && finding.about.includes(about))
     .map(({ measured }) => Number(measured))
   return values.length === 0 ? null : Math.max(...values)
-}
-
-function printTable(found: readonly Finding[]): void {
-  const lines = found.map(({ what, measured, wanted, holds }) => [
-    what,
-    String(measured),
-    wanted,
-    holds ? '' : 'MISSED',
-  ])
-  const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...lines.map((line) => line[column]?.length ?? 0)))
-  for (const line of lines) {
-    console.log(
-      `  ${line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd()}`,
-    )
-  }
 }

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { type Finding, misses } from '../poller/finding.ts'
 import { printFindings } from '../poller/print-findings.ts'
-import { FULL, SHORT, scenarios } from '../tabs/scenarios.ts'
+import { FULL, perform, type Scenario, SHORT, scenarios } from '../tabs/scenarios.ts'
 import { openTabsLab } from '../tabs/tabs-lab.ts'
 
 const HELP = `npm run proof -- tabs [options]
@@ -35,25 +35,29 @@ const began = performance.now()
 const lab = await openTabsLab()
 const findings: Finding[] = []
 let broken = 0
-try {
-  for (const { name, run } of scenarios({
-    ...(options.short ? SHORT : FULL),
-    seed,
-    verbose: options.verbose,
-  })) {
-    if (!name.includes(options.only)) continue
-    const startedAt = performance.now()
-    let found: Finding[] = []
-    try {
-      found = await run(lab)
-    } catch (error) {
-      broken++
-      console.log(`BROKEN OFF: ${error instanceof Error ? error.stack : String(error)}`)
-    }
-    findings.push(...found)
-    console.log(`\n${name}: ${Math.round((performance.now() - startedAt) / 1000)} s`)
-    printFindings(found)
+
+async function show(scenario: Scenario): Promise<void> {
+  const startedAt = performance.now()
+  let found: Finding[] = []
+  let complaint = ''
+  try {
+    found = await perform(lab, scenario)
+  } catch (error) {
+    broken++
+    complaint = `BROKEN OFF: ${error instanceof Error ? error.stack : String(error)}`
   }
+  findings.push(...found)
+  console.log(`\n${scenario.name}: ${Math.round((performance.now() - startedAt) / 1000)} s`)
+  printFindings(found)
+  if (complaint) console.log(complaint)
+}
+
+try {
+  const size = { ...(options.short ? SHORT : FULL), seed, verbose: options.verbose }
+  const chosen = scenarios(size).filter(({ name }) => name.includes(options.only))
+  const aside = chosen.filter((scenario) => scenario.aside).map(show)
+  for (const scenario of chosen) if (!scenario.aside) await show(scenario)
+  await Promise.all(aside)
 } finally {
   await lab.close()
 }

@@ -4,7 +4,7 @@ import type {} from './lab-page.ts'
 import { type LabBrowser, signal, type Tab } from './open-browser.ts'
 import { isOpen } from './streams-in-log.ts'
 import type { TabState } from './tab-state.ts'
-import type { Person, TabsLab } from './tabs-lab.ts'
+import type { Person, Stage } from './tabs-lab.ts'
 
 export type Act = 'open' | 'close' | 'crash' | 'stop' | 'wake' | 'hide' | 'show' | 'reload' | 'offline'
 
@@ -17,7 +17,7 @@ export interface Gap {
 }
 
 export interface ActsOptions {
-  lab: TabsLab
+  stage: Stage
   browser: LabBrowser
   person: Person
   random(): number
@@ -30,7 +30,7 @@ const ANSWER_WITHIN_MS = 5_000
 /** When it is certain that something went wrong. */
 const GIVE_UP_MS = 15_000
 
-export function createActs({ lab, browser, person, random, tabs: wanted, say }: ActsOptions) {
+export function createActs({ stage, browser, person, random, tabs: wanted, say }: ActsOptions) {
   let tabs: Tab[] = []
   const gaps: Gap[] = []
   const kept: string[] = []
@@ -83,7 +83,7 @@ export function createActs({ lab, browser, person, random, tabs: wanted, say }: 
     freed: boolean,
     run: () => Promise<void>,
   ) {
-    const isMeasured = chosen.leads && chosen.another && lab.pages.isOnline()
+    const isMeasured = chosen.leads && chosen.another && stage.network.isOnline()
     const streams = person.streams().length
     const at = Date.now()
     await run()
@@ -162,14 +162,14 @@ export function createActs({ lab, browser, person, random, tabs: wanted, say }: 
       })
     },
     async offline() {
-      lab.pages.setOnline(false)
+      stage.network.setOnline(false)
       await sleep(500 + random() * 3_000)
       await online()
     },
   }
 
   async function online() {
-    lab.pages.setOnline(true)
+    stage.network.setOnline(true)
     // As the browser does when the machine has a network again.
     await Promise.all(running().map((tab) => tell(tab, () => window.dispatchEvent(new Event('online')))))
   }

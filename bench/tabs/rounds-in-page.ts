@@ -55,39 +55,29 @@ export async function runRoundsHere(options: RoundsOptions): Promise<RoundsRepor
 
   async function play(round: number) {
     const beginAt = options.beginAt + round * options.roundMs
-    // One database for all, opened as a page that has been here before finds it; locks and leases are the user's.
+    // One database for all, as a page that has been here before finds it; locks and leases are the user's.
     const client = createClient({ app: options.name, transport: silent })
     let reign: Reign | undefined
-    let reigned = false
-    const end = () => {
+    client.store.subscribe(({ role }) => {
+      if (role !== 'leader') end()
+      else if (!reign) {
+        reign = { round, epoch: client.inspect().session?.epoch ?? 0, from: now(), to: Infinity }
+        reigns.push(reign)
+      }
+    })
+    function end() {
       if (reign) reign.to = now()
       reign = undefined
     }
-    client.store.subscribe(({ role }) => {
-      if (role !== 'leader') return end()
-      if (reign) return
-      reigned = true
-      reign = { round, epoch: 0, from: now(), to: Number.POSITIVE_INFINITY }
-      reigns.push(reign)
-    })
+
     await waitUntil(beginAt)
     if (now() - beginAt > 10) late++
     void client.setUser({ id: `round ${round}`, getToken: () => 'none' })
     await waitUntil(beginAt + options.leaderLeavesMs)
-    const session = client.inspect().session
-    if (session) levels.add(session.level)
-    if (reigned) await leave()
-    else {
-      await waitUntil(beginAt + options.allLeaveMs)
-      await leave()
-    }
-
-    function leave() {
-      const last = reign
-      if (last) last.epoch = client.inspect().session?.epoch ?? 0
-      end()
-      return client.close()
-    }
+    levels.add(client.inspect().session?.level ?? 'none')
+    if (!reign) await waitUntil(beginAt + options.allLeaveMs)
+    end()
+    await client.close()
   }
 
   for (let round = 0; round < options.rounds; round++) await play(round)

@@ -5,7 +5,7 @@ import { seededRandom } from '../schedule/seeded-random.ts'
 import { type Act, createActs } from './chaos-acts.ts'
 import { type Lacking, openBrowser } from './open-browser.ts'
 import { isOpen, longestOverlap } from './streams-in-log.ts'
-import type { TabsLab } from './tabs-lab.ts'
+import type { Stage } from './tabs-lab.ts'
 
 export interface ChaosOptions {
   tabs: number
@@ -29,7 +29,7 @@ const WEIGHTS: Record<Act, number> = {
   close: 2,
   crash: 2,
   stop: 2,
-  wake: 2,
+  wake: 5,
   hide: 2,
   show: 2,
   reload: 2,
@@ -43,13 +43,13 @@ const OPENING: Act[] = ['close', 'crash', 'stop', 'wake', 'reload', 'open', 'ope
  * Ten tabs of one browser, to which at random everything happens that happens to tabs. The server's log is the judge:
  * it knows how many streams there were, from when until when.
  */
-export async function runChaos(lab: TabsLab, options: ChaosOptions): Promise<Finding[]> {
+export async function runChaos(stage: Stage, options: ChaosOptions): Promise<Finding[]> {
   const { level } = options
   const found = createFindings(`chaos: ${level}`)
   const random = seededRandom(options.seed)
-  const person = await lab.person(`chaos ${level}`)
+  const person = await stage.person(`chaos ${level}`)
   const browser = await openBrowser({ lacking: options.lacking })
-  const acts = createActs({ lab, browser, person, random, tabs: options.tabs, say })
+  const acts = createActs({ stage, browser, person, random, tabs: options.tabs, say })
   const counts = new Map<string, number>()
   const began = Date.now()
   function say(what: string) {
@@ -89,7 +89,7 @@ export async function runChaos(lab: TabsLab, options: ChaosOptions): Promise<Fin
     const states = await acts.states()
     const streams = person.streams()
 
-    found.atLeast('things that happened', sum(counts.values()), options.forMs / 1_500)
+    found.atLeast('things that happened', sum(counts.values()), options.forMs / 3_000)
     found.equal('level that the tabs found', [...new Set(states.map((state) => state.level))].join(), level)
     found.equal('tasks not ended', ended.filter(({ finishedAt }) => finishedAt === null).length, 0)
     found.equal('tabs that differ from the server', differing.length, 0)
@@ -121,7 +121,7 @@ export async function runChaos(lab: TabsLab, options: ChaosOptions): Promise<Fin
     return found.all
   } finally {
     await acts.wakeAll()
-    lab.pages.setOnline(true)
+    stage.network.setOnline(true)
     await browser.close()
   }
 }

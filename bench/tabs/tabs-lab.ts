@@ -1,4 +1,3 @@
-import type { Task } from '@holdfast/shared'
 import { type Api, apiOf } from '../../e2e/support/api.ts'
 import { startHoldfast } from '../../e2e/support/holdfast-process.ts'
 import { buildPage } from './build-page.ts'
@@ -6,20 +5,25 @@ import { type PageServer, servePage } from './serve-page.ts'
 import { readStreams, type StreamInLog } from './streams-in-log.ts'
 import { lineOf } from './tab-state.ts'
 
-export interface Person extends Pick<Api, 'userId'> {
+export interface Person extends Pick<Api, 'userId' | 'tasks'> {
   /** Of the page, signed in as this person. */
   url: string
-  tasks(): Promise<Task[]>
   /** As `TabState` has them. */
   taskLines(): Promise<string[]>
   /** The server's own account. */
   streams(): StreamInLog[]
 }
 
-export interface TabsLab {
-  pages: PageServer
-  /** A person that nobody was before. */
+/** A network of one's own that leads to the server, so that cutting it troubles nobody else. */
+export interface Stage {
+  network: PageServer
+  /** One that nobody was before. */
   person(name: string): Promise<Person>
+  close(): Promise<void>
+}
+
+export interface TabsLab {
+  openStage(): Promise<Stage>
   close(): Promise<void>
 }
 
@@ -27,25 +31,27 @@ export interface TabsLab {
 export async function openTabsLab(): Promise<TabsLab> {
   const script = await buildPage()
   const holdfast = await startHoldfast()
-  const pages = await servePage(script, holdfast.url)
   let people = 0
 
   return {
-    pages,
-    async person(name) {
-      const api = await apiOf(holdfast, `${name} ${++people}`)
-      const user = { app: 'tabs', id: api.userId, token: api.token }
+    async openStage() {
+      const network = await servePage(script, holdfast.url)
       return {
-        userId: api.userId,
-        url: `${pages.url}/#${encodeURIComponent(JSON.stringify(user))}`,
-        tasks: api.tasks,
-        taskLines: async () => (await api.tasks()).map(lineOf).sort(),
-        streams: () => readStreams(holdfast.log, api.userId),
+        network,
+        async person(name) {
+          const { userId, token, tasks } = await apiOf(holdfast, `${name} ${++people}`)
+          const user = { app: 'tabs', id: userId, token }
+          return {
+            userId,
+            tasks,
+            url: `${network.url}/#${encodeURIComponent(JSON.stringify(user))}`,
+            taskLines: async () => (await tasks()).map(lineOf).sort(),
+            streams: () => readStreams(holdfast.log, userId),
+          }
+        },
+        close: network.close,
       }
     },
-    async close() {
-      await pages.close()
-      await holdfast.stop()
-    },
+    close: holdfast.stop,
   }
 }

@@ -3,6 +3,7 @@ import type { HoldfastProcess } from './holdfast-process.ts'
 
 export interface Api {
   userId: string
+  token: string
   get(path: string): Promise<Response>
   messages(): Promise<Message[]>
   tasks(): Promise<Task[]>
@@ -20,6 +21,7 @@ export async function apiOf(holdfast: HoldfastProcess, person: string): Promise<
     fetch(`${holdfast.url}${path}`, { headers: { Authorization: `Bearer ${token}` } })
   return {
     userId,
+    token,
     get,
     async messages() {
       const { conversations } = (await (await get('/v1/conversations')).json()) as {
@@ -34,7 +36,7 @@ export async function apiOf(holdfast: HoldfastProcess, person: string): Promise<
       return lists.flatMap(({ messages }) => messages)
     },
     async tasks() {
-      return ((await (await get('/v1/tasks?status=all')).json()) as { tasks: Task[] }).tasks
+      return ((await (await get('/v1/tasks?status=all&limit=200')).json()) as { tasks: Task[] }).tasks
     },
   }
 }

@@ -7,8 +7,11 @@ import type { Hold } from './level.ts'
 
 /** How long a leader may be hidden before a visible tab takes over. */
 const HIDDEN_MS = 5_000
-/** How often a follower looks at the lease. */
-const LOOK_MS = 5_000
+/**
+ * How often a follower that can be seen asks for the leader, and a hidden one looks at the lease. With the two seconds
+ * for an answer, a leader that stands still is replaced within four.
+ */
+const LOOK_MS = 1_500
 /** A tab that was handed the lead takes it at once, or is gone. */
 const HAND_OVER_MS = 2_000
 
@@ -85,20 +88,21 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     hold = null
   }
 
-  function robbed() {
-    if (leading) {
-      standDown('robbed')
-      events?.follow(true)
-    }
-    letGo()
-    void contend()
-  }
-
   function follow(why: RoleReason) {
     standDown(why)
     events?.follow(true)
+  }
+
+  function robbed(pause = 0) {
+    if (leading) follow('robbed')
+    letGo()
+    void contend(pause)
+  }
+
+  function watchLeader() {
+    follow('other-leads')
     every(LOOK_MS, () => {
-      if (expired()) void challenge()
+      if (isVisible() || expired()) void challenge()
     })
     void challenge()
   }
@@ -116,12 +120,12 @@ export function createLeadership(options: LeadershipOptions): Leadership {
         let taken = signal.aborted ? null : await level.tryTake()
         const why = taken ? 'free' : 'freed'
         if (!taken && !signal.aborted) {
-          follow('other-leads')
+          watchLeader()
           taken = await level.waitFor(signal)
         }
-        if (signal.aborted) taken?.release()
-        else if (taken) adopt(taken, why)
-        return
+        if (signal.aborted) return taken?.release()
+        // Else our turn came and went while this tab stood still.
+        if (taken) return adopt(taken, why)
       } catch {
         // Forbidden here (sandboxed frames, blocked site data).
         if (signal.aborted) return
@@ -171,8 +175,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   /** The lock stays ours until the other tab takes it, so that no third one gets in between. */
   function handOver(to: string) {
     const given = hold
-    standDown('handed-over')
-    events?.follow(true)
+    follow('handed-over')
     channel?.post({ kind: 'yours', to })
     later(HAND_OVER_MS, () => {
       if (given && hold === given && !leading) robbed()
@@ -200,11 +203,11 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   function rest() {
     contest.abort()
     resting = true
-    const was = leading
+    const given = leading && hold
     standDown('away')
     leases.hide()
     letGo()
-    if (was) channel?.post({ kind: 'bye' })
+    if (given) channel?.post({ kind: 'bye', epoch: given.epoch })
   }
 
   let undo = () => {}
@@ -238,11 +241,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     stillLeads,
     isCurrent,
     superseded() {
-      if (!leading) return
-      standDown('robbed')
-      events?.follow(true)
-      letGo()
-      void contend(1_000 + options.random() * 1_000)
+      if (leading) robbed(1_000 + options.random() * 1_000)
     },
     hear(message, from) {
       if (resting) return
@@ -250,7 +249,10 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       else if (message.kind === 'claim' && hiddenLong()) handOver(from)
       else if (message.kind === 'yours' && message.to === options.tabId && !leading) {
         void take(leases.highest(), 'handed-to-us')
-      } else if (message.kind === 'bye' && !leading && !level.freesItself) void contend()
+      } else if (message.kind === 'bye' && !leading && !level.freesItself) {
+        // A page that closes has no time to write that it let go: its word is enough.
+        void take(message.epoch, 'freed')
+      }
     },
     inspect: () => ({ level: level.name, reason }),
   }

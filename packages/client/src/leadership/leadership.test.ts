@@ -136,6 +136,27 @@ describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => 
     expect(second).toMatchObject({ role: 'leader', epoch: 2 })
   })
 
+  it('F5: is followed at once when it closes, though its page is gone before it has let go', async () => {
+    const deaf: MakeLevel = (tab, leases) => {
+      const level = makeLevel(tab, leases)
+      if (level.freesItself) return level
+      const tryTake = async () => {
+        const hold = await level.tryTake()
+        return hold && { ...hold, release() {} }
+      }
+      return { ...level, tryTake }
+    }
+    const world = createWorld(deaf)
+    const first = world.open()
+    await settle()
+    const others = [world.open(), world.open()]
+    await settle()
+    first.tab.page.dispatchEvent(new Event('pagehide'))
+    await settle()
+    expect(world.leaders()).toHaveLength(1)
+    expect(others.flatMap(({ epochs }) => epochs)).toEqual([2])
+  })
+
   it('F5: is followed by another when it is killed', async () => {
     const world = createWorld(makeLevel)
     const first = world.open()
@@ -164,6 +185,37 @@ describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => 
     expect(first.leadership.stillLeads()).toBe(false)
     expect(first.role).toBe('follower')
     await world.pass(60_000)
+    expect(world.leaders()).toEqual([second])
+  })
+
+  it('F5: stopped, is robbed within four seconds by a visible tab that has followed it', async () => {
+    const world = createWorld(makeLevel)
+    const first = world.open()
+    await settle()
+    const second = world.open()
+    await world.pass(10_000)
+    first.tab.stop()
+    await world.pass(3_500)
+    expect(second).toMatchObject({ role: 'leader', epoch: 2 })
+  })
+
+  it('F5: is waited for on the same level by a tab that was stopped while its turn came and went', async () => {
+    const world = createWorld(makeLevel)
+    const first = world.open()
+    await settle()
+    const second = world.open()
+    await settle()
+    const third = world.open()
+    await settle()
+    second.tab.stop()
+    first.tab.kill()
+    await world.pass(4_000)
+    expect(world.leaders()).toEqual([third])
+    second.tab.resume()
+    await settle()
+    expect(second.leadership.inspect()).toEqual({ level: name, reason: 'other-leads' })
+    third.tab.page.dispatchEvent(new Event('pagehide'))
+    await settle()
     expect(world.leaders()).toEqual([second])
   })
 

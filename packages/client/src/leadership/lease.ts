@@ -63,7 +63,7 @@ export function createLeases({ items, store, name, tabId, clock }: LeasesOptions
   /** Changes the record if it is as expected; tells the epoch it then has, or null. */
   async function change(to: (held: Lease | undefined) => Lease | null): Promise<number | null> {
     let after: Lease | null = null
-    if (!store) throw new DOMException('', 'NotFoundError')
+    if (!store) throw new Error()
     await changeRecord(store, key, (held) => {
       after = to(held as Lease | undefined)
       return after ?? held

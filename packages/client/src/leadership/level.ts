@@ -10,7 +10,7 @@ export interface Level {
   readonly freesItself: boolean
   /** Takes it if nobody has it, else null. All three reject when this level does not work here. */
   tryTake(): Promise<Hold | null>
-  /** Takes it as soon as it is free; null when told to stop. */
+  /** Takes it as soon as it is free; null when told to stop, or when it was taken away before we knew of it. */
   waitFor(signal: AbortSignal): Promise<Hold | null>
   /** Takes it from whoever has it; null when somebody else has done so since `epoch`. */
   steal(epoch: number): Promise<Hold | null>

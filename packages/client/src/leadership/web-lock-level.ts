@@ -19,9 +19,9 @@ export function createWebLockLevel(locks: Pick<LockManager, 'request'>, name: st
           return released
         })
         .catch((error) => {
-          // After the grant this is an AbortError: somebody stole it.
           lose()
-          if (options.signal?.aborted) resolve(null)
+          // Told to stop; or somebody stole it, perhaps as soon as it was granted.
+          if (error.name === 'AbortError') resolve(null)
           else reject(error)
         })
     })

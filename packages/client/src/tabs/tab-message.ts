@@ -17,8 +17,8 @@ export type CoreMessage =
   | { kind: 'claim' }
   /** … and the leader, who has stopped, to the one that shall. */
   | { kind: 'yours'; to: string }
-  /** The leader has let go. */
-  | { kind: 'bye' }
+  /** The leader of that epoch has let go. */
+  | { kind: 'bye'; epoch: number }
   /** The user signed out in this browser. */
   | { kind: 'logout'; forget: boolean }
 

@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../crash/until.ts'
+import { createFindings, type Finding } from '../poller/finding.ts'
+import { seededRandom } from '../schedule/seeded-random.ts'
+import { type Act, createActs } from './chaos-acts.ts'
+import { type Lacking, openBrowser } from './open-browser.ts'
+import { isOpen, longestOverlap } from './streams-in-log.ts'
+import type { Stage } from './tabs-lab.ts'
+
+export interface ChaosOptions {
+  tabs: number
+  forMs: number
+  seed: number
+  lacking: Lacking[]
+  /** What the tabs must find by themselves when that is missing. */
+  level: 'web-lock' | 'indexeddb' | 'every-tab'
+  verbose?: boolean
+}
+
+/** The old stream is ended by the server as the new one is let in; that much it may take on a busy machine. */
+const HAND_OVER_MS = 1_000
+const FREED_WITHIN_MS = 1_000
+/** A look every second and a half, two seconds for an answer, and a new stream. */
+const SILENT_WITHIN_MS = 4_000
+
+/** Where to look for the next thing to happen: what shakes leadership more often than what does not. */
+const WEIGHTS: Record<Act, number> = {
+  open: 4,
+  close: 2,
+  crash: 2,
+  stop: 2,
+  wake: 5,
+  hide: 2,
+  show: 2,
+  reload: 2,
+  offline: 1,
+}
+
+/** However short the run: each way to lose a leader, once. */
+const OPENING: Act[] = ['close', 'crash', 'stop', 'wake', 'reload', 'open', 'open']
+
+/**
+ * Ten tabs of one browser, to which at random everything happens that happens to tabs. The server's log is the judge:
+ * it knows how many streams there were, from when until when.
+ */
+export async function runChaos(stage: Stage, options: ChaosOptions): Promise<Finding[]> {
+  const { level } = options
+  const found = createFindings(`chaos: ${level}`)
+  const random = seededRandom(options.seed)
+  const person = await stage.person(`chaos ${level}`)
+  const browser = await openBrowser({ lacking: options.lacking })
+  const acts = createActs({ stage, browser, person, random, tabs: options.tabs, say })
+  const counts = new Map<string, number>()
+  const began = Date.now()
+  function say(what: string) {
+    if (options.verbose) console.log(`${((Date.now() - began) / 1000).toFixed(2).padStart(7)}  ${what}`)
+  }
+
+  try {
+    for (let opened = 0; opened < options.tabs; opened++) await acts.open()
+    await until('a first leader', async () => (await acts.leader()) !== null, { withinMs: 20_000 })
+    const actedFrom = Date.now()
+    const first = [...OPENING]
+    while (Date.now() - actedFrom < options.forMs) {
+      const act = first.shift() ?? pick(acts.possible(), random)
+      counts.set(act, (counts.get(act) ?? 0) + 1)
+      await acts.perform(act)
+      if (random() < 0.6) await acts.submit()
+      await sleep(random() * 700)
+    }
+    const stoppedAt = Date.now()
+    say('enough')
+
+    await acts.calm()
+    const ended = await until(
+      'all tasks ended',
+      async () => {
+        const tasks = await person.tasks()
+        return tasks.every(({ finishedAt }) => finishedAt !== null) && tasks
+      },
+      { withinMs: 60_000, everyMs: 250 },
+    ).catch(() => person.tasks())
+    // What the server holds may still change after the end: copies of results are noted as they are made.
+    const differing = await until(
+      'all tabs equal',
+      async () => (await acts.differing(await person.taskLines())).length === 0 && [],
+      { withinMs: 45_000, everyMs: 250 },
+    ).catch(async () => acts.differing(await person.taskLines()))
+    const states = await acts.states()
+    const streams = person.streams()
+
+    found.atLeast('things that happened', sum(counts.values()), options.forMs / 3_000)
+    found.equal('level that the tabs found', [...new Set(states.map((state) => state.level))].join(), level)
+    found.equal('tasks not ended', ended.filter(({ finishedAt }) => finishedAt === null).length, 0)
+    found.equal('tabs that differ from the server', differing.length, 0)
+    found.equal('submits kept but not sent, or sent twice', acts.lost(ended).length, 0)
+    if (level === 'every-tab') {
+      found.equal('streams opened', streams.length, 0)
+      found.equal('leaders in the end', states.filter(({ role }) => role === 'leader').length, states.length)
+      return found.all
+    }
+    found.equal('leaders in the end', states.filter(({ role }) => role === 'leader').length, 1)
+    found.equal('streams open in the end', streams.filter(isOpen).length, 1)
+    found.equal('browsers by their own names', new Set(streams.map((stream) => stream.browser)).size, 1)
+    found.atLeast('leaders one after the other', new Set(streams.map(({ epoch }) => epoch)).size, 3)
+    found.atMost('ms with two streams', longestOverlap(streams, stoppedAt), HAND_OVER_MS)
+    const { gaps } = acts
+    const freed = gaps.filter((gap) => gap.freed)
+    const silent = gaps.filter((gap) => !gap.freed)
+    found.atLeast('gaps measured', gaps.length, 1)
+    found.atMost(
+      `ms without a stream, most of ${freed.length} closed${level === 'web-lock' ? ', crashed' : ''} or reloaded`,
+      most(freed),
+      FREED_WITHIN_MS,
+    )
+    found.atMost(
+      `ms without a stream, most of ${silent.length} stopped${level === 'web-lock' ? '' : ', crashed'}`,
+      most(silent),
+      SILENT_WITHIN_MS,
+    )
+    return found.all
+  } finally {
+    await acts.wakeAll()
+    stage.network.setOnline(true)
+    await browser.close()
+  }
+}
+
+function pick(possible: Act[], random: () => number): Act {
+  const total = sum(possible.map((act) => WEIGHTS[act]))
+  let left = random() * total
+  for (const act of possible) {
+    left -= WEIGHTS[act]
+    if (left < 0) return act
+  }
+  return 'open'
+}
+
+const sum = (values: Iterable<number>) => [...values].reduce((total, value) => total + value, 0)
+const most = (gaps: { ms: number }[]) => Math.max(0, ...gaps.map(({ ms }) => ms))

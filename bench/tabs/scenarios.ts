@@ -1,0 +1,88 @@
+import type { Finding } from '../poller/finding.ts'
+import { runChaos } from './run-chaos.ts'
+import { type HiddenSize, runHiddenTabs } from './run-hidden-tabs.ts'
+import { runKilledBrowser } from './run-killed-browser.ts'
+import { type RoundsSize, runRounds } from './run-rounds.ts'
+import type { Stage, TabsLab } from './tabs-lab.ts'
+
+export interface Scenario {
+  name: string
+  /** Waits most of the time, so that others may go on beside it. */
+  aside?: boolean
+  run(stage: Stage): Promise<Finding[]>
+}
+
+/** With a network of its own. */
+export async function perform(lab: TabsLab, { run }: Scenario): Promise<Finding[]> {
+  const stage = await lab.openStage()
+  try {
+    return await run(stage)
+  } finally {
+    await stage.close()
+  }
+}
+
+export interface Size {
+  seed: number
+  verbose?: boolean
+  chaos: { tabs: number; forMs: number }
+  rounds: RoundsSize
+  hidden: HiddenSize
+  kills: number
+}
+
+/** As much and as long as promised: a quarter of an hour. */
+export const FULL = {
+  chaos: { tabs: 10, forMs: 120_000 },
+  rounds: { tabs: 6, rounds: 500 },
+  hidden: { tabs: 4, expiries: 2, hasten: false },
+  kills: 12,
+}
+
+export const SHORT = {
+  chaos: { tabs: 5, forMs: 12_000 },
+  rounds: { tabs: 4, rounds: 20 },
+  hidden: { tabs: 3, expiries: 1, hasten: true },
+  kills: 3,
+}
+
+const VARIANTS = [
+  { level: 'web-lock', lacking: [] },
+  { level: 'indexeddb', lacking: ['locks'] },
+  { level: 'web-lock', lacking: ['indexedDB'] },
+  { level: 'every-tab', lacking: ['locks', 'indexedDB'] },
+] as const
+
+export function scenarios(size: Size): Scenario[] {
+  return [
+    ...VARIANTS.map(({ level, lacking }) => ({
+      name: `F5 chaos among the tabs of one browser, ${lacking.length > 0 ? `without ${lacking.join(' and ')}` : 'with everything'} (${level})`,
+      run: (stage: Stage) =>
+        runChaos(stage, {
+          ...size.chaos,
+          seed: size.seed,
+          verbose: size.verbose,
+          level,
+          lacking: [...lacking],
+        }),
+    })),
+    ...(['web-lock', 'indexeddb'] as const).map((level) => ({
+      name: `F5 rounds of all tabs starting at one instant (${level})`,
+      run: (stage: Stage) => runRounds(stage, { ...size.rounds, level }),
+    })),
+    {
+      name: 'F1 a browser that is killed right after an offline submit sends it once, after its restart',
+      run: (stage) => runKilledBrowser(stage, { times: size.kills, seed: size.seed }),
+    },
+    {
+      name: 'F5 tabs that are all hidden and throttled: the leader keeps its lease, nobody steals it',
+      aside: true,
+      run: async (stage) => {
+        const levels = ['web-lock', 'indexeddb'] as const
+        return (
+          await Promise.all(levels.map((level) => runHiddenTabs(stage, { ...size.hidden, level })))
+        ).flat()
+      },
+    },
+  ]
+}

@@ -33,7 +33,6 @@ const never = () => new Promise<never>(() => {})
 
 /** No server: who leads is decided in the browser alone. */
 const silent = (): Transport => ({
-  list: never,
   sync: never,
   submit: never,
   cancel: never,

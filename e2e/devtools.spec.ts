@@ -39,13 +39,14 @@ test('who does not ask for devtools never loads them', async ({ openStudio }) =>
 })
 
 test('F5: shows both tabs, who leads and why; after a simulated crash the other leads, and says why', async ({
+  context,
   openStudio,
 }) => {
   const problems: string[] = []
-  const first = await openStudio(WITH)
-  first.page.on('console', (message) => {
+  context.on('console', (message) => {
     if (/Content Security Policy/i.test(message.text())) problems.push(message.text())
   })
+  const first = await openStudio(WITH)
   await expect(first.panel).toHaveAttribute('data-connection', 'push')
   const second = await openStudio(WITH)
   await expect(second.panel).toHaveAttribute('data-connection', 'follower')

@@ -158,6 +158,25 @@ describe('what it shows', () => {
     await other.close()
   })
 
+  it('says when its page is put away, keeps quiet until it is back, and says so', async () => {
+    mount()
+    const heard: string[] = []
+    const scope = `holdfast:devtools-${apps}:alice`
+    const channel = new BroadcastChannel(`holdfast-devtools:${scope}`)
+    channel.onmessage = ({ data }: MessageEvent) => void heard.push(data.kind)
+    channel.postMessage({ kind: 'who' })
+    await until(() => heard.includes('here'))
+    window.dispatchEvent(new window.Event('pagehide'))
+    await until(() => heard.at(-1) === 'gone')
+    const { id } = server.put('alice')
+    await until(() => id in client.store.getState().tasks)
+    simulation.setHidden(true)
+    window.dispatchEvent(new window.Event('pageshow'))
+    await until(() => heard.at(-1) === 'who')
+    expect(heard.slice(heard.indexOf('gone'))).toEqual(['gone', 'here', 'who'])
+    channel.close()
+  })
+
   it('tasks as they change, a closer look, and what can be done', async () => {
     const { id } = server.put('alice', { status: 'running', progress: 10, params: { prompt: 'a boat' } })
     mount({ initiallyOpen: true })

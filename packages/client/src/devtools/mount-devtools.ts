@@ -191,8 +191,8 @@ export function mountDevtools(client: HoldfastClient, options: DevtoolsOptions =
   for (const type of ['keydown', 'keyup', 'keypress']) host.addEventListener(type, keep)
   const unlisten = listen(window, {
     visibilitychange: keepLooking,
-    pagehide: watch.leave,
-    pageshow: drawSoon,
+    pagehide: watch.rest,
+    pageshow: watch.wake,
   })
   container.append(host)
   draw()

@@ -27,8 +27,10 @@ export interface ClientWatch {
   /** Calls the roll: every tab with devtools answers. */
   ask(): void
   clearMessages(): void
-  /** The page goes away and may come back. */
-  leave(): void
+  /** The page is put away … */
+  rest(): void
+  /** … and may come back. */
+  wake(): void
   stop(): void
 }
 
@@ -44,6 +46,7 @@ export function watchClient({ client, simulation, place, onChange }: ClientWatch
   let scope: Scope | null = null
   let roll: RollCall | null = null
   let said = ''
+  let resting = false
 
   const isDead = () => simulation?.getState().crashed === true
   const me = () => factsOf(insight, place())
@@ -69,9 +72,11 @@ export function watchClient({ client, simulation, place, onChange }: ClientWatch
 
   /** Keeps to the roll call of the user who is signed in. */
   function attend() {
+    if (resting) return
     if (insight.userId === null) return leave()
     const userEnds = scope && !scope.user.endsWith(`:${encodeURIComponent(insight.userId)}`)
     if (userEnds) leave()
+    const saying = JSON.stringify(me())
     scope ??= findScope(insight, localStorage as Storage | null)
     if (scope && openChannel && !roll) {
       roll = joinRollCall({
@@ -82,9 +87,7 @@ export function watchClient({ client, simulation, place, onChange }: ClientWatch
         onChange,
       })
       roll?.ask()
-    }
-    const saying = JSON.stringify(me())
-    if (saying !== said) roll?.tell()
+    } else if (saying !== said) roll?.tell()
     said = saying
   }
 
@@ -120,7 +123,15 @@ export function watchClient({ client, simulation, place, onChange }: ClientWatch
     scope: () => scope,
     ask: () => roll?.ask(),
     clearMessages: log.clear,
-    leave,
+    rest() {
+      // What the client still does as its page goes must not bring this tab back to the roll.
+      resting = true
+      leave()
+    },
+    wake() {
+      resting = false
+      changed()
+    },
     stop() {
       for (const off of undo) off?.()
       leave()

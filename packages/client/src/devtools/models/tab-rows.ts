@@ -2,9 +2,9 @@ import type { Insight } from '../../create-client.ts'
 import type { TabFacts } from './tab-facts.ts'
 
 /** Asked every second, a living tab answers in milliseconds. */
-export const SILENT_AFTER_MS = 3_500
+const SILENT_AFTER_MS = 3_500
 /** Long enough to be noticed. */
-export const DROPPED_AFTER_MS = 15_000
+const DROPPED_AFTER_MS = 15_000
 /** Without devtools a follower says little, so what was heard of it counts for longer. */
 const HEARD_OF_FOR_MS = 120_000
 

@@ -20,7 +20,7 @@ export interface TaskRow {
 
 export type TaskAction = 'cancel' | 'retry' | 'save'
 
-export function actionsFor(task: TrackedTask): TaskAction[] {
+function actionsFor(task: TrackedTask): TaskAction[] {
   if (!isTerminal(task.status)) return ['cancel']
   if (task.status !== 'completed') return ['retry']
   return task.saveState === 'failed' ? ['save'] : []

@@ -31,7 +31,6 @@ export const mark = (size: number) =>
   )
 
 export const closeIcon = () => icon(16, 2, 'M6 6l12 12', 'M18 6L6 18')
-export const refreshIcon = () => icon(16, 2, 'M20 11a8 8 0 1 0-.6 4', 'M20 5v6h-6')
 export const hiddenIcon = () =>
   icon(
     16,

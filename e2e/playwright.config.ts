@@ -10,8 +10,8 @@ export default defineConfig<object, EngineOptions>({
   testDir: '.',
   fullyParallel: true,
   workers: 2,
-  timeout: 60_000,
-  expect: { timeout: 15_000 },
+  timeout: 120_000,
+  expect: { timeout: 30_000 },
   reporter: [['list']],
   projects: [
     {

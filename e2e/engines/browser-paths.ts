@@ -24,3 +24,8 @@ export function firefoxPath(): string | undefined {
 export function miniBrowserPath(): string | undefined {
   return process.env.MINIBROWSER_PATH ?? firstThatExists(MINI_BROWSER)
 }
+
+export const webKitDriverPath = (): string => process.env.WEBKIT_DRIVER_PATH ?? 'WebKitWebDriver'
+
+/** The screen that nobody sees. */
+export const xvfbPath = (): string => process.env.XVFB_PATH ?? 'Xvfb'

@@ -25,7 +25,8 @@ function toTab(page: Page, crash: (page: Page) => Promise<void>): Tab {
     crash: () => crash(page),
     isShown: (part) => locate(part).isVisible(),
     click: (part) => locate(part).click(),
-    type: (part, text) => locate(part).fill(text),
+    // Key by key: in Firefox, what `fill` sets is not noticed by the page.
+    type: (part, text) => locate(part).pressSequentially(text),
     pressEnter: () => page.keyboard.press('Enter'),
     // Playwright's own type for functions that run in the page is about handles, which are not used here.
     evaluate: (run, argument) => page.evaluate(run as never, argument) as Promise<never>,

@@ -1,8 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** How long the page is kept busy to be found. The kernel counts in hundredths of a second. */
-const BUSY_MS = 400
+/**
+ * How long the page is kept busy to be found. The kernel counts in hundredths of a second, and a busy machine gives
+ * a page only a few of them.
+ */
+const BUSY_MS = [300, 1_000, 3_000, 9_000]
 
 /**
  * SIGKILL for the process that runs a page, which neither protocol names: it is the one, of those below `root`
@@ -15,9 +18,9 @@ export async function killProcessOfPage(options: {
   keepBusy(ms: number): Promise<void>
 }): Promise<void> {
   const { root, matches, keepBusy } = options
-  for (let attempt = 0; attempt < 5; attempt++) {
+  for (const ms of BUSY_MS) {
     const before = processesBelow(root, matches)
-    await keepBusy(BUSY_MS)
+    await keepBusy(ms)
     const worked = [...processesBelow(root, matches)]
       .map(([pid, ticks]) => ({ pid, ticks: ticks - (before.get(pid) ?? 0) }))
       .sort((a, b) => b.ticks - a.ticks)

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from '../../packages/server/test/free-port.ts'
 import { block } from './block.ts'
+import { webKitDriverPath } from './browser-paths.ts'
 import type { Device } from './engine.ts'
 import { startHelper } from './helper-process.ts'
 import { killProcessOfPage } from './process-of-page.ts'
@@ -19,7 +20,7 @@ export async function openWebKitDevice(miniBrowser: string, display: string): Pr
     WEBKIT_INSPECTOR_SERVER: `127.0.0.1:${browserPort}`,
   })
   const driverPort = await freePort()
-  const driver = await startHelper('WebKitWebDriver', [
+  const driver = await startHelper(webKitDriverPath(), [
     '--host=127.0.0.1',
     `--port=${driverPort}`,
     `--target=127.0.0.1:${browserPort}`,

@@ -1,6 +1,8 @@
 import type { Device, Engine, EngineName } from '../engines/engine.ts'
 import { launchEngine } from '../engines/launch-engine.ts'
+import { apiOf } from '../support/api.ts'
 import { type BreakableNetwork, openNetwork } from '../support/breakable-network.ts'
+import { finishNewest } from '../support/finish-newest.ts'
 import { test as base, expect } from '../support/fixtures.ts'
 import { StudioTab } from '../support/studio-tab.ts'
 
@@ -18,6 +20,8 @@ interface TestFixtures {
   /** The test's own: where tabs are opened unless it says otherwise. */
   device: Device
   network: BreakableNetwork
+  /** Ends the person's newest task, which the provider would work at for ever (`[stuck]`). */
+  finish: () => Promise<void>
   /** Opens the studio in a new tab and signs in unless this device is signed in. */
   openTab: (options?: { on?: Device; url?: string }) => Promise<StudioTab>
 }
@@ -51,6 +55,13 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
     const network = await openNetwork(holdfast.url)
     await use(network)
     await network.close()
+  },
+  finish: async ({ holdfast, person }, use) => {
+    await use(async () => {
+      const api = await apiOf(holdfast, person)
+      await expect.poll(async () => (await api.tasks())[0]?.status).toBe('running')
+      await finishNewest(holdfast)
+    })
   },
   openTab: async ({ device, holdfast, person }, use) => {
     await use(async ({ on = device, url = holdfast.url } = {}) => {

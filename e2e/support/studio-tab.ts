@@ -62,18 +62,18 @@ export class StudioTab {
     return this.tab.evaluate(readCard, prompt)
   }
 
-  async expectCard(prompt: string, expected: Partial<Card>, timeout?: number): Promise<void> {
-    await expect.poll(() => this.card(prompt), { timeout }).toMatchObject(expected)
+  async expectCard(prompt: string, expected: Partial<Card>): Promise<void> {
+    await expect.poll(() => this.card(prompt)).toMatchObject(expected)
   }
 
   async expectPicture(prompt: string): Promise<void> {
-    await this.expectCard(prompt, { count: 1, hasPicture: true }, 40_000)
+    await this.expectCard(prompt, { count: 1, hasPicture: true })
   }
 
   /** How this tab stands with the others and with the server. */
-  async expectConnection(connection: string, timeout?: number): Promise<void> {
+  async expectConnection(connection: string): Promise<void> {
     const read = () => document.querySelector('[data-connection]')?.getAttribute('data-connection') ?? null
-    await expect.poll(() => this.tab.evaluate(read, null), { timeout }).toBe(connection)
+    await expect.poll(() => this.tab.evaluate(read, null)).toBe(connection)
   }
 }
 

@@ -1,10 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { chromium, firefox, type LaunchOptions } from '@playwright/test'
-import { block } from './block.ts'
 import { chromiumPath, firefoxPath, miniBrowserPath } from './browser-paths.ts'
 import type { Engine, EngineName } from './engine.ts'
 import { crashByDevtools, createPlaywrightEngine } from './playwright-engine.ts'
-import { killProcessOfPage } from './process-of-page.ts'
+import { killProcessOfPage, takeBallast } from './process-of-page.ts'
 import { createWebKitEngine } from './webkit-engine.ts'
 
 const WRAPPER = fileURLToPath(new URL('./firefox-without-crash-reporter.sh', import.meta.url))
@@ -38,7 +37,7 @@ const LAUNCH: Record<EngineName, () => Promise<Engine>> = {
       killProcessOfPage({
         root: process.pid,
         matches: /-contentproc/,
-        keepBusy: (ms) => page.evaluate(block, ms),
+        load: (megabytes) => page.evaluate(takeBallast, megabytes),
       }),
     )
   },

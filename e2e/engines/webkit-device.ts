@@ -1,10 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from '../../packages/server/test/free-port.ts'
-import { block } from './block.ts'
 import { webKitDriverPath } from './browser-paths.ts'
 import type { Device } from './engine.ts'
 import { startHelper } from './helper-process.ts'
-import { killProcessOfPage } from './process-of-page.ts'
+import { killProcessOfPage, takeBallast } from './process-of-page.ts'
 import { startSession, WebDriverError, type WebDriverSession } from './webdriver.ts'
 import { createWebDriverTab, evaluate } from './webdriver-tab.ts'
 
@@ -53,7 +52,7 @@ export async function openWebKitDevice(miniBrowser: string, display: string): Pr
     await killProcessOfPage({
       root: browser.pid,
       matches: /WebKitWebProcess/,
-      keepBusy: (ms) => evaluate(crashing, block, ms),
+      load: (megabytes) => evaluate(crashing, takeBallast, megabytes),
     })
     while (!(await isOver(crashing))) await pause(20)
     session = await join()

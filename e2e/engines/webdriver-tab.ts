@@ -79,7 +79,6 @@ async function findShown(session: WebDriverSession, part: Part): Promise<string 
         await session.command('GET', `/element/${id}/computedlabel`),
         await session.command('GET', `/element/${id}/displayed`),
       ]
-      if (process.env.X) console.log(role, label, isShown)
       if (role === part.role && isShown && hasName(String(label), part)) return id
     } catch (error) {
       // React replaced it meanwhile.

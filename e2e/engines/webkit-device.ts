@@ -56,11 +56,12 @@ export async function openWebKitDevice(miniBrowser: string, display: string): Pr
     })
     while (!(await isOver(crashing))) await pause(20)
     session = await join()
+    const living = new Set([...handles.keys()].filter((name) => name !== tab))
     handles.clear()
     for (const handle of (await session.command('GET', '/window/handles')) as string[]) {
       await session.command('POST', '/window', { handle })
       const name = await evaluate(session, () => window.name, null)
-      if (name !== tab) handles.set(name, handle)
+      if (living.has(name)) handles.set(name, handle)
     }
   }
 

@@ -12,7 +12,7 @@ test('F2: reloaded half-way without a network, the card is there; with it, the t
 
   network.cut('/v1/')
   await studio.tab.reload()
-  await studio.expectCard(prompt, { count: 1, status: 'running', isStale: true })
+  await studio.expectCard(prompt, { count: 1, hasProgress: true, isStale: true })
 
   network.restore()
   await studio.expectCard(prompt, { isStale: false })

@@ -1,4 +1,5 @@
 import { apiOf } from './support/api.ts'
+import { finishNewest } from './support/finish-newest.ts'
 import { expect, test } from './support/fixtures.ts'
 import { SERVICE_KEY } from './support/holdfast-process.ts'
 
@@ -12,15 +13,7 @@ test('a finish that the provider tells by webhook shows in the open tab', async 
   await studio.generate('[slow] a quiet harbour')
   const api = await apiOf(holdfast, person)
   await expect.poll(async () => (await api.tasks())[0]?.status).toBe('running')
-  const { requests } = (await (await fetch(`${holdfast.simulatorUrl}/simulator/requests`)).json()) as {
-    requests: { path: string; taskId?: string }[]
-  }
-  const taskId = requests.findLast(({ path }) => path.endsWith('/createTask'))?.taskId
-  await fetch(`${holdfast.simulatorUrl}/simulator/finish`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ taskId }),
-  })
+  await finishNewest(holdfast)
   const toldAt = Date.now()
   await expect(studio.picture('[slow] a quiet harbour')).toBeVisible({ timeout: 20_000 })
   test.info().annotations.push({ type: 'from finish to picture', description: `${Date.now() - toldAt} ms` })

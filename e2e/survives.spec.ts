@@ -1,67 +1,6 @@
 import { apiOf } from './support/api.ts'
 import { expect, test } from './support/fixtures.ts'
 
-test('F2: reloaded half-way without a network, the card is there; with it, the task goes on', async ({
-  openStudio,
-}) => {
-  const studio = await openStudio()
-  const prompt = 'a harbour in the rain'
-  await studio.generate(prompt)
-  await expect(studio.progress(prompt)).toBeVisible()
-
-  await studio.page.route('**/v1/**', (route) => route.abort('connectionfailed'))
-  await studio.page.reload()
-  await expect(studio.card(prompt)).toBeVisible()
-  await expect(studio.card(prompt)).toHaveAttribute('data-stale', 'true')
-
-  await studio.page.unroute('**/v1/**')
-  await studio.expectPicture(prompt)
-})
-
-test('F7: another device gets a placeholder, then the result, and there is one message', async ({
-  browser,
-  holdfast,
-  openStudio,
-  person,
-}) => {
-  const first = await openStudio()
-  // Slow enough that the second device is there before it is done.
-  const prompt = '[slow] a bridge over a fjord'
-  await first.generate(prompt)
-
-  const second = await openStudio({ context: await browser.newContext() })
-  await expect(second.progress(prompt)).toBeVisible()
-  await expect(second.card(prompt)).toHaveAttribute('data-origin', 'other-device')
-
-  await first.expectPicture(prompt)
-  await second.expectPicture(prompt)
-  expect(await (await apiOf(holdfast, person)).messages()).toHaveLength(1)
-})
-
-test('F3: logged out and in again, the unfinished task is restored', async ({ openStudio, person }) => {
-  const studio = await openStudio()
-  const prompt = 'a garden behind a wall'
-  await studio.generate(prompt)
-  await studio.logOut()
-  await expect(studio.card(prompt)).toHaveCount(0)
-  await studio.signIn(person)
-  await expect(studio.card(prompt)).toBeVisible()
-  await studio.expectPicture(prompt)
-})
-
-test('a crashed tab loses nothing', async ({ context, openStudio }) => {
-  const studio = await openStudio()
-  const prompt = 'a kite above the dunes'
-  await studio.generate(prompt)
-  const session = await context.newCDPSession(studio.page)
-  // The command is never answered: the page is gone.
-  session.send('Page.crash').catch(() => {})
-  await studio.page.waitForEvent('crash')
-
-  const again = await openStudio()
-  await again.expectPicture(prompt)
-})
-
 test('F4: finished with nobody online, the result and its unread mark are there', async ({
   holdfast,
   openStudio,
@@ -123,37 +62,4 @@ test('F8: the answer to a submit is lost; it is sent again by itself and makes n
   await expect(studio.card(prompt)).toHaveCount(1)
   await expect(studio.card(prompt)).toHaveAttribute('data-origin', 'this-tab')
   expect(await (await apiOf(holdfast, person)).tasks()).toHaveLength(1)
-})
-
-test('F8: submitted without a network, reloaded, and sent once when it is back', async ({
-  holdfast,
-  openStudio,
-  person,
-}) => {
-  const studio = await openStudio()
-  await studio.generate('[slow] a first boat')
-  const prompt = '[slow] a second boat'
-  await studio.page.route('**/v1/tasks', (route) => route.abort('internetdisconnected'))
-  await studio.generate(prompt)
-  await expect(studio.card(prompt)).toContainText('to be sent')
-  await studio.page.reload()
-  await expect(studio.card(prompt)).toContainText('to be sent')
-  await expect(studio.card(prompt)).toHaveAttribute('data-origin', 'this-tab')
-  await studio.page.unroute('**/v1/tasks')
-  await expect(studio.card(prompt).getByRole('button', { name: 'Cancel' })).toBeVisible({ timeout: 40_000 })
-  await expect(studio.card(prompt)).toHaveCount(1)
-  expect(await (await apiOf(holdfast, person)).tasks()).toHaveLength(2)
-})
-
-test('F3: after log-out and log-in in the same tab, the task is still this tab’s', async ({
-  openStudio,
-  person,
-}) => {
-  const studio = await openStudio()
-  const prompt = '[slow] a well in the desert'
-  await studio.generate(prompt)
-  await expect(studio.card(prompt).getByRole('button', { name: 'Cancel' })).toBeVisible()
-  await studio.logOut()
-  await studio.signIn(person)
-  await expect(studio.card(prompt)).toHaveAttribute('data-origin', 'this-tab')
 })

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { type Browser, chromium } from '@playwright/test'
-import { chromiumPath } from './support/chromium-path.ts'
+import { chromiumPath } from './engines/browser-paths.ts'
 import { type HoldfastProcess, startHoldfast } from './support/holdfast-process.ts'
 import { Studio } from './support/studio.ts'
 

@@ -1,14 +1,14 @@
-/** `npm test`: every test, with a real PostgreSQL and a real Chromium. */
+/** `npm test`: every test, with a real PostgreSQL and real browsers. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { commandFile, ensureInstalled, ensureStudioBuilt, root, runNode } from './bootstrap.mjs'
-import { ensureChromium } from './find-chromium.mjs'
+import { ensureBrowsers } from './find-browsers.mjs'
 
-const HELP = `npm test                 all tests: units, server on a real PostgreSQL, studio in a real Chromium
+const HELP = `npm test                 all tests: units, server on a real PostgreSQL, studio in real browsers
 npm test -- PATTERN …    only those unit and server tests whose file path contains PATTERN; no browser
 
-A browser other than the system's: CHROMIUM_PATH=/path/to/chromium npm test`
+Browsers other than the system's: CHROMIUM_PATH=/path/to/chromium FIREFOX_PATH=/path/to/firefox npm test`
 
 const patterns = process.argv.slice(2)
 if (patterns.some((argument) => ['--help', '-h'].includes(argument))) {
@@ -20,7 +20,7 @@ const e2eConfig = join(root, 'e2e', 'playwright.config.ts')
 const inBrowser = patterns.length === 0 && existsSync(e2eConfig)
 
 await ensureInstalled()
-const chromium = inBrowser ? await ensureChromium() : undefined
+const browsers = inBrowser ? await ensureBrowsers() : undefined
 
 const reports = mkdtempSync(join(tmpdir(), 'holdfast-reports-'))
 process.on('exit', () => rmSync(reports, { recursive: true, force: true }))
@@ -57,8 +57,10 @@ async function runUnits() {
 async function runPlaywright() {
   await ensureStudioBuilt()
   const file = join(reports, 'playwright.json')
-  const env = { CHROMIUM_PATH: chromium, PLAYWRIGHT_JSON_OUTPUT_NAME: file }
-  const args = ['test', `--config=${e2eConfig}`, '--reporter=list,json']
+  const env = { ...browsers.env, PLAYWRIGHT_JSON_OUTPUT_NAME: file }
+  // By name, so that one which is there but is not taken for a project is an error.
+  const projects = browsers.names.map((name) => `--project=${name}`)
+  const args = ['test', `--config=${e2eConfig}`, '--reporter=list,json', ...projects]
   const { code } = await runNode([commandFile('@playwright/test', root, 'playwright'), ...args], { env })
   return tally(code, file, ({ stats }) => ({
     passed: stats.expected + stats.flaky,
@@ -70,6 +72,8 @@ const results = await runUnits()
 if (inBrowser) results.push(await runPlaywright())
 else if (patterns.length > 0)
   console.log('\nThe browser tests were left out: a pattern selects among the others.')
+
+for (const sentence of browsers?.leftOut ?? []) console.log(`\n${sentence}`)
 
 const sum = (key) => results.reduce((total, result) => total + result[key], 0)
 console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`)

@@ -1,5 +1,7 @@
 import { expect, type Locator, type Page } from '@playwright/test'
+import type { Part } from '../engines/engine.ts'
 import type { HoldfastProcess } from './holdfast-process.ts'
+import { ACCOUNT, CONTINUE, cardOf, LOG_OUT, OWN_NAME, PROMPT, SIGN_IN_HEADING } from './studio-parts.ts'
 
 /** The studio as a person uses it: by what can be seen and read out. */
 export class Studio {
@@ -11,39 +13,43 @@ export class Studio {
     this.#holdfast = holdfast
   }
 
+  #part({ role, name, exact = false }: Part): Locator {
+    return this.page.getByRole(role, { name, exact })
+  }
+
   async open(search = ''): Promise<void> {
     await this.page.goto(`${this.#holdfast.url}/${search}`)
   }
 
   async signInUnlessSignedIn(name: string): Promise<void> {
-    const prompt = this.page.getByRole('textbox', { name: 'Prompt' })
-    const nameField = this.page.getByRole('textbox', { name: 'Or be someone else' })
+    const prompt = this.#part(PROMPT)
+    const nameField = this.#part(OWN_NAME)
     await expect(prompt.or(nameField)).toBeVisible()
     if (await nameField.isVisible()) await this.signIn(name)
   }
 
   async signIn(name: string): Promise<void> {
-    await this.page.getByRole('textbox', { name: 'Or be someone else' }).fill(name)
-    await this.page.getByRole('button', { name: 'Continue', exact: true }).click()
-    await expect(this.page.getByRole('textbox', { name: 'Prompt' })).toBeVisible()
+    await this.#part(OWN_NAME).fill(name)
+    await this.#part(CONTINUE).click()
+    await expect(this.#part(PROMPT)).toBeVisible()
   }
 
   async logOut(): Promise<void> {
-    await this.page.getByRole('button', { name: /^Account/ }).click()
-    await this.page.getByRole('button', { name: /^Log out/ }).click()
-    await expect(this.page.getByRole('heading', { name: 'Who are you today?' })).toBeVisible()
+    await this.#part(ACCOUNT).click()
+    await this.#part(LOG_OUT).click()
+    await expect(this.#part(SIGN_IN_HEADING)).toBeVisible()
   }
 
   async generate(prompt: string, type: 'Image' | 'Video' = 'Image'): Promise<void> {
     if (type === 'Video') await this.page.getByRole('radio', { name: 'Video' }).check({ force: true })
-    await this.page.getByRole('textbox', { name: 'Prompt' }).fill(prompt)
+    await this.#part(PROMPT).fill(prompt)
     await this.page.keyboard.press('Enter')
     await expect(this.card(prompt)).toBeVisible()
   }
 
   /** What stands for a generation, unfinished or finished. There must never be two. */
   card(prompt: string): Locator {
-    return this.page.getByRole('article', { name: prompt, exact: true })
+    return this.#part(cardOf(prompt))
   }
 
   progress(prompt: string): Locator {

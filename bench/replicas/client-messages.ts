@@ -38,6 +38,8 @@ export interface ClientReport {
   completed: number
   /** States that were older than one it had been shown. */
   wentBack: number
+  /** Whether its last connection was agreed to be HTTP/2. */
+  spokeH2: boolean
 }
 
 export type ClientsAnswer =

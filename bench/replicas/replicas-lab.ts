@@ -29,7 +29,7 @@ export interface Stage {
 export interface ReplicasLab {
   /** Returns when every client has its stream. */
   openStage(bus: BusKind, options: { users: readonly string[]; streamsPerUser: number }): Promise<Stage>
-  /** The last words of the replicas of the latest stage. */
+  /** The last words of all replicas so far. */
   said(): string
   close(): Promise<void>
 }
@@ -40,7 +40,7 @@ const SHOWN_LOG = 3_000
 /** One PostgreSQL, which writes every commit to its disk and remembers when it did, and one Redis. */
 export async function openReplicasLab(): Promise<ReplicasLab> {
   const undo = createUndo()
-  let latest: ServeReplica[] = []
+  const everyone: ServeReplica[] = []
   try {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-replicas-'))
     undo.add(() => rm(folder, { recursive: true, force: true }))
@@ -94,7 +94,7 @@ export async function openReplicasLab(): Promise<ReplicasLab> {
         }
         const started = await Promise.allSettled(Array.from({ length: REPLICAS }, () => startServe(env)))
         const replicas = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-        latest = replicas
+        everyone.push(...replicas)
         undoStage.add(() => Promise.all(replicas.map((replica) => replica.kill())))
         for (const one of started) if (one.status === 'rejected') throw one.reason
 
@@ -134,7 +134,7 @@ export async function openReplicasLab(): Promise<ReplicasLab> {
 
     return {
       openStage,
-      said: () => latest.map((replica) => replica.said().slice(-SHOWN_LOG)).join('\n--- the next one\n'),
+      said: () => everyone.map((replica) => replica.said().slice(-SHOWN_LOG)).join('\n--- the next one\n'),
       close: undo.run,
     }
   } catch (error) {

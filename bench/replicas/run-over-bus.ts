@@ -81,6 +81,8 @@ export async function runOverBus(
     const streams = users.length * size.streamsPerUser
     const most = Math.max(...replicas.map(({ browsers }) => browsers.size))
     found.equal('streams open', (await report()).length, streams)
+    const overH2 = (await report()).filter(({ spokeH2 }) => spokeH2).length
+    found.equal('of them over HTTP/2', overH2, streams / WAYS.length)
     found.atMost('most of them at one replica', most, streams * 0.5)
 
     // Processes that have just begun are slow for reasons of their own.

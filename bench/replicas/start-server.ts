@@ -28,7 +28,7 @@ export interface Replica {
 }
 
 const KEPT_LOG = 200_000
-const START_WITHIN_MS = 30_000
+const START_WITHIN_MS = 60_000
 const ANSWER_WITHIN_MS = 5_000
 
 /** Starts one from its sources. It ends at the latest with this process. */

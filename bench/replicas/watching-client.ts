@@ -1,5 +1,5 @@
 import type { Task } from '@holdfast/shared'
-import { Agent, fetch as undiciFetch } from 'undici'
+import { Agent, buildConnector, fetch as undiciFetch } from 'undici'
 import {
   type CreateTransport,
   createClient,
@@ -30,6 +30,7 @@ export function createWatchingClient(
   const versions = new Map<string, number>()
   let browser = ''
   let wentBack = 0
+  let spokeH2 = false
 
   function note({ id, status, version }: Task, now: number): void {
     if (version < (versions.get(id) ?? 0)) wentBack += 1
@@ -60,7 +61,17 @@ export function createWatchingClient(
   }
 
   // Its own connections, as a browser has: no two clients share one.
-  const dispatcher = new Agent({ allowH2: way === 'HTTP/2', connect: { ca } })
+  const allowH2 = way === 'HTTP/2'
+  const connect = buildConnector({ ca, allowH2 })
+  const dispatcher = new Agent({
+    allowH2,
+    connect: (options, callback) =>
+      connect(options, (...outcome) => {
+        const [, socket] = outcome
+        if (socket && 'alpnProtocol' in socket) spokeH2 = socket.alpnProtocol === 'h2'
+        callback(...outcome)
+      }),
+  })
   const client = createClient({
     url: urls[way],
     // Names the lock by which its tabs choose a leader: it is the only tab.
@@ -91,6 +102,7 @@ export function createWatchingClient(
         beganAt,
         completed: completed(),
         wentBack,
+        spokeH2,
       }
     },
     async close() {

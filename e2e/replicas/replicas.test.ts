@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => lab?.close(), 60_000)
 
-describe('three servers behind nginx', () => {
+describe.concurrent('three servers behind nginx', () => {
   it.each<BusKind>(['redis', 'postgres'])(
     'E2, P7: over %s a finish reaches the streams of all, and clients of a killed one miss nothing',
     async (bus) => {

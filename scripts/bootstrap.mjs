@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const inRoot = (...path) => join(root, ...path)
 
-const PNPM = 'pnpm@12.18.0'
+export const PNPM = 'pnpm@12.18.0'
 const INSTALLED = inRoot('node_modules', '.holdfast-installed')
 const STUDIO = inRoot('examples', 'studio')
 const STUDIO_BUILT = join(STUDIO, 'dist', '.holdfast-built')

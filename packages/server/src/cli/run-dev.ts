@@ -43,7 +43,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
     // The port first: if another Holdfast has it, nothing of its data is touched.
     const front = await openFront(config)
     undo.push(() => closeServer(front.server))
-    await mkdir(config.dataDir, { recursive: true })
+    await openDataDir(config.dataDir)
 
     const database = await openDatabase(config, options.fresh, say)
     undo.push(database.stop)
@@ -111,6 +111,12 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
   } finally {
     for (const step of undo.reverse()) await step()
   }
+}
+
+/** Made with a note for git: it is often inside somebody's repository, and holds a database and a secret. */
+async function openDataDir(dataDir: string): Promise<void> {
+  const isNew = (await mkdir(dataDir, { recursive: true })) !== undefined
+  if (isNew) await writeFile(join(dataDir, '.gitignore'), '*\n')
 }
 
 /** Listens at once and asks callers to wait until the rest is up. */

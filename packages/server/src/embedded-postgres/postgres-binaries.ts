@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { restoreSymlinks } from './restore-symlinks.ts'
 
 export interface PostgresBinaries {
   /** The folder with `bin`, `lib` and `share`, which only work side by side. */
@@ -32,6 +33,7 @@ export function locateBinaries(): PostgresBinaries {
     )
   }
   const home = join(dirname(entry), '..')
+  restoreSymlinks(home)
   const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { version: string }
   return { root: join(home, 'native'), version, platform }
 }

@@ -76,6 +76,6 @@ export const defaultStreamOptions: StreamOptions = {
 /** Hono's variables of one request. */
 export interface AppEnv {
   /** What is underneath, where that is `node:http` or `node:http2`. */
-  Bindings: { outgoing?: { destroy(): void } } | undefined
+  Bindings: { outgoing?: { destroy(): void; readonly destroyed: boolean } } | undefined
   Variables: { identity: Identity; traceId: string; log: Logger }
 }

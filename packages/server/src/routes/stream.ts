@@ -98,7 +98,8 @@ export function streamRoutes(context: AppContext) {
       const response = await start()
       c.get('log').info({ userId, browser: browserId, epoch }, 'stream opened')
       // Gone while it was being prepared: nobody would read it, and so nobody would ever end it.
-      if (c.env?.outgoing?.destroyed) await response.body?.cancel()
+      const { outgoing } = c.env ?? {}
+      if (outgoing?.destroyed ?? outgoing?.stream?.destroyed) await response.body?.cancel()
       return response
     } catch (error) {
       leave()

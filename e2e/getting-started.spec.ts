@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from '@playwright/test'
-import { openTerminal, readBlocks } from './support/follow-page.ts'
 import { freePort } from '../packages/server/test/free-port.ts'
+import { openTerminal, readBlocks } from './support/follow-page.ts'
 
 const inRepository = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 

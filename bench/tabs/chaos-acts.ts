@@ -73,6 +73,14 @@ export function createActs({ stage, browser, person, random, tabs: wanted, say }
         other !== tab && state.visible && state.connection === 'follower' && state.restore === 'confirmed',
     )
     say(`    ${tab.name}${tab === first ? ', which leads' : first ? '' : ', nobody leads'}`)
+    if (!first) {
+      const open = person.streams().filter(isOpen)
+      say(`    streams of epochs ${open.map(({ epoch }) => epoch).join()}`)
+      for (const { tab: one, state } of all) {
+        const { role, reason, level, connection, restore, epoch, visible } = state
+        say(`    ${one.name}: ${[role, reason, level, connection, restore, epoch, visible].join()}`)
+      }
+    }
     return { tab, leads: tab === first, another }
   }
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from '@playwright/test'
-import { chromiumPath } from '../../e2e/support/chromium-path.ts'
+import { chromiumPath } from '../../e2e/engines/browser-paths.ts'
 
 export const FLAGS = [
   '--no-sandbox',

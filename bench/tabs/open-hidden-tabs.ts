@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import { chromiumPath } from '../../e2e/support/chromium-path.ts'
+import { chromiumPath } from '../../e2e/engines/browser-paths.ts'
 import { FLAGS, type Lacking, makeProfile } from './open-browser.ts'
 
 /** A browser whose tabs are all in the background, behind an empty one: throttled as such tabs are. */

@@ -45,8 +45,9 @@ export function startSession(options: SessionOptions): Session {
   const transport = options.transport({ http, clock, browserId: () => nameIn(items, `${scope.app}:browser`) })
 
   store.set({ userId: user.id, restore: 'loading', role: 'follower', connection: 'offline' })
-  const disk = environment.indexedDB && openIdbStore(environment.indexedDB, scope.app, clock)
-  const keep = createKeep(disk, (health) => {
+  const openStore = (name: string) =>
+    environment.indexedDB && openIdbStore(environment.indexedDB, name, clock)
+  const keep = createKeep(openStore(scope.app), (health) => {
     if (!signal.aborted) store.set(health)
   })
   const copy = createLocalCopy(keep, `${scope.user}:tasks`, clock)
@@ -56,6 +57,8 @@ export function startSession(options: SessionOptions): Session {
     app: scope.app,
     scope: scope.user,
   })
+  // A tab that stands still in the middle of a write holds up all others that write to the same database.
+  const disk = openStore(`${scope.app}:lead`)
   const ladder = createLadder({ environment, items, disk, name: scope.user, tabId, onMessage })
   const { leadership, channel } = ladder
   const unsent = keep(`${scope.user}:outbox`, isIntents)

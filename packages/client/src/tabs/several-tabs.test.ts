@@ -77,6 +77,31 @@ describe('several tabs', () => {
     await until(() => server.streams.size === 1)
   })
 
+  it('F5: another takes over while a tab that stands still holds up every write to the database', async () => {
+    const leader = await openLeader()
+    const follower = await openFollower()
+    const letGo = await holdUpWrites()
+    void leader.client.close()
+    await until(() => state(follower).connection === 'push')
+    expect(follower.client.inspect().session).toMatchObject({ epoch: 2, level: 'web-lock' })
+    letGo()
+  })
+
+  /** A transaction that never ends, as in a renderer that was stopped in the middle of it. */
+  async function holdUpWrites() {
+    const opening = browser.indexedDB.open(`holdfast:${browser.app}`)
+    await new Promise((resolve) => opening.addEventListener('success', resolve))
+    const records = opening.result.transaction('kept', 'readwrite').objectStore('kept')
+    let held = true
+    const hold = () => {
+      if (held) records.get('nothing').onsuccess = hold
+    }
+    hold()
+    return () => {
+      held = false
+    }
+  }
+
   it('a submit in any tab shows in all of them at once', async () => {
     const leader = await openLeader()
     const follower = await openFollower()

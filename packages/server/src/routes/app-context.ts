@@ -76,6 +76,11 @@ export const defaultStreamOptions: StreamOptions = {
 /** Hono's variables of one request. */
 export interface AppEnv {
   /** What is underneath, where that is `node:http` or `node:http2`. */
-  Bindings: { outgoing?: { destroy(): void } } | undefined
+  Bindings:
+    | {
+        /** Over HTTP/2 only its stream tells whether it is gone. */
+        outgoing?: { destroy(): void; readonly destroyed?: boolean; readonly stream?: { destroyed: boolean } }
+      }
+    | undefined
   Variables: { identity: Identity; traceId: string; log: Logger }
 }

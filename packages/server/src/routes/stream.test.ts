@@ -156,6 +156,21 @@ describe('GET /v1/stream', () => {
     )
   })
 
+  it('F5: ends at once when its client has gone before it began', async () => {
+    const { listen, logLines } = server
+    const url = await listen()
+    const headers = { authorization: `Bearer ${await signToken('hasty')}` }
+    const logged = (text: string) =>
+      logLines.filter((line) => line.includes('"hasty"') && line.includes(text)).length
+    for (let n = 0; n < 60; n++) {
+      const client = new AbortController()
+      const answer = fetch(`${url}/v1/stream`, { headers, signal: client.signal }).catch(() => null)
+      setTimeout(() => client.abort(), (n % 12) * 0.5)
+      await answer
+    }
+    await vi.waitFor(() => expect(logged('stream closed')).toBe(logged('stream opened')), { timeout: 5_000 })
+  })
+
   it('HEAD opens nothing that nobody would ever close', async () => {
     const { as, logLines } = server
     const answer = await as('user9')('HEAD', '/v1/stream')

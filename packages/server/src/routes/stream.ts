@@ -102,6 +102,9 @@ export function streamRoutes(context: AppContext) {
       const response = await start()
       c.get('log').info({ userId, browser: browserId, epoch }, 'stream opened')
       if (browserId !== undefined) bus.publishOpened({ userId, browserId, epoch })
+      // Gone while it was being prepared: nobody would read it, and so nobody would ever end it.
+      const { outgoing } = c.env ?? {}
+      if (outgoing?.destroyed ?? outgoing?.stream?.destroyed) await response.body?.cancel()
       return response
     } catch (error) {
       leave()

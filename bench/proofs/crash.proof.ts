@@ -11,6 +11,7 @@ const HELP = `npm run proof -- crash [options]
 
   --scenario S   only the scenarios whose name contains S
   --only TEXT    only scenarios and points whose name contains TEXT
+  --hits N       points passed up to N times die at every passing (2), others at the first and half-way
   --lanes N      cases at a time (3)
   --verbose      what the servers said in a case that went wrong`
 
@@ -18,6 +19,7 @@ const { values: options } = parseArgs({
   options: {
     scenario: { type: 'string', default: '' },
     only: { type: 'string', default: '' },
+    hits: { type: 'string', default: '2' },
     lanes: { type: 'string', default: '3' },
     verbose: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
@@ -48,7 +50,7 @@ try {
   }))
   for (const { scenario, hits } of recorded) {
     for (const point of hits.keys()) passed.add(point)
-    for (const kill of chooseKills(scenario, hits)) {
+    for (const kill of chooseKills(scenario, hits, Number(options.hits))) {
       if (!`${scenario.name} ${kill.point}`.includes(options.only)) continue
       let row = rows.find(({ name, point }) => name === scenario.name && point === kill.point)
       if (!row) {

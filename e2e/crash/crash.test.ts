@@ -198,7 +198,7 @@ beforeAll(async () => {
     })
   }
   cases.set(REPLY_UNDER_WAY.name, { scenario: REPLY_UNDER_WAY, killOnCreate: true })
-  const kills = chooseKills(completes, await recordHits(lab, completes))
+  const kills = chooseKills(completes, await recordHits(lab, completes), 5)
   const random = seeded(SEED)
   for (let index = 0; index < DRAWN; index++) {
     const kill = kills[Math.floor(random() * kills.length)]

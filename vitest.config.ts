@@ -64,6 +64,15 @@ export default defineConfig({
       {
         ...inNode,
         test: {
+          name: 'tabs',
+          include: ['e2e/tabs/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        ...inNode,
+        test: {
           name: 'crash',
           include: ['e2e/crash/**/*.test.ts'],
           testTimeout: 120_000,

@@ -36,12 +36,13 @@ function tally(code, file, read) {
 async function runVitest(name, args) {
   const file = join(reports, `${name}.json`)
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
-  const { code } = await runNode([commandFile('vitest'), 'run', ...reporters, ...args])
+  const env = chromium ? { CHROMIUM_PATH: chromium } : {}
+  const { code } = await runNode([commandFile('vitest'), 'run', ...reporters, ...args], { env })
   return tally(code, file, (report) => ({ passed: report.numPassedTests, failed: report.numFailedTests }))
 }
 
 /** Projects that measure rates and kill processes have the machine to themselves. */
-const ALONE = ['poller', 'replicas', 'crash']
+const ALONE = ['poller', 'replicas', 'tabs', 'crash']
 
 /** Most files wait for servers and processes most of the time: a core has time for more than one. */
 const WORKERS = Math.ceil(availableParallelism() * 1.5)

@@ -68,7 +68,19 @@ const figures = {
   findings: findings.length,
   misses: missed.length,
   broken,
+  twoStreamsMs: worst('ms with two streams'),
+  gapWhenFreedMs: worst('ms without a stream', 'closed'),
+  gapWhenSilentMs: worst('ms without a stream', 'stopped'),
+  roundsWithTwoLeaders: worst('rounds with two leaders'),
   seconds: Math.round((performance.now() - began) / 1000),
 }
 console.log(`\n${JSON.stringify(figures)}`)
 process.exitCode = missed.length === 0 && broken === 0 && findings.length > 0 ? 0 : 1
+
+/** The largest of what was measured under this name; null if nothing was. */
+function worst(what: string, about = ''): number | null {
+  const values = findings
+    .filter((finding) => finding.what.startsWith(what) && finding.what.includes(about))
+    .map(({ measured }) => Number(measured))
+  return values.length === 0 ? null : Math.max(...values)
+}

@@ -22,6 +22,8 @@ export interface ActsOptions {
   person: Person
   random(): number
   tabs: number
+  /** How many of the tasks take long, from 0 to 1. */
+  slow: number
   say(what: string): void
 }
 
@@ -30,7 +32,7 @@ const ANSWER_WITHIN_MS = 5_000
 /** When it is certain that something went wrong. */
 const GIVE_UP_MS = 15_000
 
-export function createActs({ stage, browser, person, random, tabs: wanted, say }: ActsOptions) {
+export function createActs({ stage, browser, person, random, tabs: wanted, slow, say }: ActsOptions) {
   let tabs: Tab[] = []
   const gaps: Gap[] = []
   const kept: string[] = []
@@ -224,7 +226,7 @@ export function createActs({ stage, browser, person, random, tabs: wanted, say }
     async submit() {
       const tab = any(running())
       if (!tab) return
-      const prompt = `wish ${++submits}${random() < 0.3 ? ' [slow]' : ''}`
+      const prompt = `wish ${++submits}${random() < slow ? ' [slow]' : ''}`
       const answer = tab.page.evaluate((text) => window.lab.submit(text), prompt).catch(() => null)
       const submission = await Promise.race([answer, sleep(ANSWER_WITHIN_MS, null)])
       if (submission?.storage === 'durable') kept.push(submission.key)

@@ -41,7 +41,7 @@ export function openIdbStore(factory: IDBFactory, database: string, clock: Clock
   function openInTime(): Promise<IDBDatabase> {
     const opened = open()
     return new Promise((resolve, reject) => {
-      const callOff = clock.after(OPEN_WITHIN_MS, () => reject(new DOMException('', 'TimeoutError')))
+      const callOff = clock.after(OPEN_WITHIN_MS, () => reject(new DOMException()))
       opened.then(resolve, reject).finally(callOff)
     })
   }

@@ -36,8 +36,9 @@ function tally(code, file, read) {
 async function runVitest(name, args) {
   const file = join(reports, `${name}.json`)
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
-  const env = chromium ? { CHROMIUM_PATH: chromium } : {}
-  const { code } = await runNode([commandFile('vitest'), 'run', ...reporters, ...args], { env })
+  const { code } = await runNode([commandFile('vitest'), 'run', ...reporters, ...args], {
+    env: browsers?.env,
+  })
   return tally(code, file, (report) => ({ passed: report.numPassedTests, failed: report.numFailedTests }))
 }
 

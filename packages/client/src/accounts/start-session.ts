@@ -218,16 +218,21 @@ export function startSession(options: SessionOptions): Session {
   })
 
   async function paint() {
-    const [tasks] = await Promise.all([copy.read(), outbox.look()])
-    if (signal.aborted) return
-    maySave = store.getState().storage === 'durable'
-    if (tasks) {
-      store.apply({ tasks: tasks.map((task) => ({ ...task, stale: true })) }, origins)
+    const reading = copy.read()
+    const looked = outbox.look()
+    const tasks = await reading
+    if (!signal.aborted && tasks) {
+      // Nobody else has these objects.
+      for (const task of tasks) task.stale = true
+      store.apply({ tasks }, origins)
       store.set({ restore: 'from-cache' })
     }
-    leadership.start({ lead, follow, rest, wake: () => wake('visible') })
+    await looked
+    maySave = store.getState().storage === 'durable'
   }
   const painted = paint()
+  // It takes a moment to find out who leads, which the reading above need not wait for.
+  leadership.start({ lead, follow, rest, wake: () => wake('visible'), ready: painted })
 
   function stop() {
     stopWaking()

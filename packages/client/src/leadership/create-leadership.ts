@@ -118,6 +118,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     for (;;) {
       try {
         let taken = signal.aborted ? null : await level.tryTake()
+        await events?.ready
         const why = taken ? 'free' : 'freed'
         if (!taken && !signal.aborted) {
           watchLeader()

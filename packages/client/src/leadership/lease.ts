@@ -26,7 +26,10 @@ export interface Leases {
   take(may: (held: Lease | undefined) => boolean): Promise<number | null>
   renew(epoch: number): Promise<boolean>
   release(epoch: number): Promise<unknown>
-  /** The next epoch where a Web Lock decides: from IndexedDB, or one above all we know of when that fails. */
+  /**
+   * The next epoch where a Web Lock decides: from IndexedDB, or one above all we know of when that fails. It does not
+   * wait until it is on disk: whoever raises it next comes after it in any case.
+   */
   raise(): Promise<number>
 }
 
@@ -89,6 +92,14 @@ export function createLeases({ items, store, name, tabId, clock }: LeasesOptions
     take: (may) => change((held) => (may(held) ? raised(held) : null)),
     renew: async (epoch) => (await ifOurs(epoch, next)) !== null,
     release: (epoch) => ifOurs(epoch, free),
-    raise: async () => (await change(raised).catch(() => null)) ?? raised().epoch,
+    raise: () =>
+      new Promise((resolve) => {
+        const raise = (held?: Lease) => {
+          const lease = raised(held)
+          resolve(lease.epoch)
+          return lease
+        }
+        change(raise).catch(() => raise())
+      }),
   }
 }

@@ -1,6 +1,6 @@
 export { HoldfastProvider, type HoldfastProviderProps, useHoldfast } from './holdfast-provider.ts'
 export type { RestoredTasks } from './restored-tasks.ts'
-export type { AnyTasks, TaskCatalog, TypedInput, TypedTask } from './task-catalog.ts'
+export type { AnyTasks, TaskCatalog, TypedInput, TypedPlaceholder, TypedTask } from './task-catalog.ts'
 export { useConnection } from './use-connection.ts'
 export { type RestoredTasksOptions, useRestoredTasks } from './use-restored-tasks.ts'
 export { type SubmitTask, useSubmitTask } from './use-submit-task.ts'

@@ -1,16 +1,17 @@
 import { isTerminal } from '@holdfast/shared'
-import { oldestFirst, type Placeholder, toPlaceholders } from '../placeholders/placeholder.ts'
+import { oldestFirst, toPlaceholders } from '../placeholders/placeholder.ts'
 import type { TaskMap, TrackedTask } from '../store/merge-tasks.ts'
 import type { ClientState } from '../store/task-store.ts'
+import type { AnyTasks, TaskCatalog, TypedPlaceholder, TypedTask } from './task-catalog.ts'
 
 /** The longest delay a browser's timer takes. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-export interface RestoredTasks {
+export interface RestoredTasks<C extends TaskCatalog = AnyTasks> {
   /** Oldest first. Without those that are not sent yet, which only have a placeholder. */
-  tasks: TrackedTask[]
+  tasks: TypedTask<C>[]
   /** One for each place where a message will be: a retry has taken over from what it repeats. */
-  placeholders: Placeholder[]
+  placeholders: TypedPlaceholder<C>[]
   restore: ClientState['restore']
   /** Until the server has confirmed. What is there meanwhile is from the local copy. */
   isRestoring: boolean

@@ -1,23 +1,33 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useHoldfast } from './holdfast-provider.ts'
 import { nextDeadline, type RestoredTasks, selectRestored } from './restored-tasks.ts'
+import type { AnyTasks, TaskCatalog } from './task-catalog.ts'
 import { useClientState } from './use-client-state.ts'
 
-export interface RestoredTasksOptions<T> {
+export interface RestoredTasksOptions<T, C extends TaskCatalog = AnyTasks> {
   /** Only that conversation's; null: only those without one; left out: all. */
   conversationId?: string | null
   /** Only this part; the component renders again when it has changed, compared one level deep. */
-  select?(restored: RestoredTasks): T
+  select?(restored: RestoredTasks<C>): T
 }
 
 /**
  * This user's tasks, after a reload, a log-in or on another device just as before (C1).
  *
  * @example
- * const { placeholders } = useRestoredTasks({ conversationId })
+ * const { placeholders } = useRestoredTasks<AppTasks>({ conversationId })
  * const count = useRestoredTasks({ select: ({ placeholders }) => placeholders.length })
+ * const prompts = useRestoredTasks({
+ *   select: ({ tasks }: RestoredTasks<AppTasks>) => tasks.map((task) => task.params.prompt),
+ * })
  */
-export function useRestoredTasks<T = RestoredTasks>(options: RestoredTasksOptions<T> = {}): T {
+export function useRestoredTasks<C extends TaskCatalog = AnyTasks>(
+  options?: Pick<RestoredTasksOptions<unknown>, 'conversationId'> & { select?: undefined },
+): RestoredTasks<C>
+export function useRestoredTasks<T, C extends TaskCatalog = AnyTasks>(
+  options: RestoredTasksOptions<T, C> & { select(restored: RestoredTasks<C>): T },
+): T
+export function useRestoredTasks<T>(options: RestoredTasksOptions<T> = {}): T {
   const { conversationId, select } = options
   const { store } = useHoldfast()
   const [passed, setPassed] = useState(0)

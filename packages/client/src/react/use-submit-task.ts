@@ -6,7 +6,7 @@ import type { AnyTasks, TaskCatalog, TypedInput, TypedTask } from './task-catalo
 
 export interface SubmitTask<C extends TaskCatalog, K extends keyof C & string> {
   /** Shows a placeholder at once and resolves when the wish is written down; `task` follows when it is sent. */
-  submit(input: TypedInput<C, K>): Promise<Submission<TypedTask<C, K>>>
+  submit<T extends K>(input: TypedInput<C, T>): Promise<Submission<TypedTask<C, T>>>
   /** While at least one is being written down. */
   isSubmitting: boolean
   /** Why the last one was refused. */
@@ -16,9 +16,10 @@ export interface SubmitTask<C extends TaskCatalog, K extends keyof C & string> {
 
 /**
  * @example
- * type AppTasks = { image: { params: { prompt: string }; result: { outputs: TaskOutput[] } } }
- * const { submit } = useSubmitTask<AppTasks, 'image'>()
- * await submit({ type: 'image', params: { prompt: 'a lighthouse' } })
+ * import type { AppTasks } from '../server/task-types.ts' // TaskTypesOf<typeof types>
+ * const { submit } = useSubmitTask<AppTasks>()
+ * const { task } = await submit({ type: 'image', params: { prompt: 'a lighthouse' } })
+ * const { result } = await task // of an image
  */
 export function useSubmitTask<
   C extends TaskCatalog = AnyTasks,
@@ -29,7 +30,7 @@ export function useSubmitTask<
   const [error, setError] = useState<HoldfastError | null>(null)
 
   const submit = useCallback(
-    async (input: TypedInput<C, K>) => {
+    async <T extends K>(input: TypedInput<C, T>) => {
       const keep = (caught: unknown) => {
         if (caught instanceof HoldfastError) setError(caught)
       }
@@ -38,7 +39,7 @@ export function useSubmitTask<
       try {
         const submission = await client.submit(input as unknown as SubmitInput)
         submission.task.catch(keep)
-        return submission as unknown as Submission<TypedTask<C, K>>
+        return submission as unknown as Submission<TypedTask<C, T>>
       } catch (caught) {
         keep(caught)
         throw caught

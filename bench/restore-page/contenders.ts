@@ -1,0 +1,2 @@
+export const CONTENDERS = ['holdfast', 'tanstack', 'source'] as const
+export type Contender = (typeof CONTENDERS)[number]

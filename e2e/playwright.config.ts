@@ -21,7 +21,6 @@ export default defineConfig<object, EngineOptions>({
         engineName: 'chromium',
         browserName: 'chromium',
         launchOptions: { ...CHROMIUM_OPTIONS, executablePath: chromiumPath() },
-        trace: 'retain-on-failure',
       },
     },
     // Those that are not here make no project: "npm test" says which, and why.

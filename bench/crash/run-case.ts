@@ -129,6 +129,8 @@ export async function runCase(lab: CrashLab, crash: CrashCase): Promise<CaseRepo
     if (scenario.twice) {
       const keys = await database.holdKeys()
       const both = Promise.all([submit(), submit()])
+      // Waited for below; should the collision fail to come, that is what is told.
+      both.catch(() => undefined)
       // Both have found no earlier task and are about to take the key.
       await until('a collision', async () => !watched.isAlive() || (await keys.waiting()) === 2, {
         withinMs: FINISH_WITHIN_MS,

@@ -16,7 +16,7 @@ export function chooseKills(
     const chosen =
       count <= everyHitUpTo
         ? Array.from({ length: count }, (_, index) => index + 1)
-        : [1, Math.ceil(count / 2)]
+        : [1, Math.ceil((count + 1) / 2)]
     return chosen.flatMap((hit) => moments.map((moment) => ({ point, moment, hit })))
   })
 }

@@ -12,6 +12,7 @@ const HELP = `npm run proof -- crash [options]
   --scenario S   only the scenarios whose name contains S
   --only TEXT    only scenarios and points whose name contains TEXT
   --hits N       points passed up to N times die at every passing (2), others at the first and half-way
+  --once         every point in one scenario only, the first that passes it, at its first passing
   --lanes N      cases at a time (3)
   --verbose      what the servers said in a case that went wrong`
 
@@ -20,6 +21,7 @@ const { values: options } = parseArgs({
     scenario: { type: 'string', default: '' },
     only: { type: 'string', default: '' },
     hits: { type: 'string', default: '2' },
+    once: { type: 'boolean', default: false },
     lanes: { type: 'string', default: '3' },
     verbose: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
@@ -49,9 +51,11 @@ try {
     hits: await recordHits(lab, scenario),
   }))
   for (const { scenario, hits } of recorded) {
+    const isKnown = new Set(passed)
     for (const point of hits.keys()) passed.add(point)
     for (const kill of chooseKills(scenario, hits, Number(options.hits))) {
       if (!`${scenario.name} ${kill.point}`.includes(options.only)) continue
+      if (options.once && (isKnown.has(kill.point) || kill.hit > 1)) continue
       let row = rows.find(({ name, point }) => name === scenario.name && point === kill.point)
       if (!row) {
         row = { name: scenario.name, point: kill.point, hits: hits.get(kill.point) ?? 0, reports: [] }

@@ -31,6 +31,8 @@ export interface ActsOptions {
 const ANSWER_WITHIN_MS = 5_000
 /** When it is certain that something went wrong. */
 const GIVE_UP_MS = 15_000
+/** A tab that comes anew gets the last hundred that have ended: with more, no two tabs need be equal. */
+const MOST_TASKS = 90
 
 export function createActs({ stage, browser, person, random, tabs: wanted, slow, say }: ActsOptions) {
   let tabs: Tab[] = []
@@ -225,7 +227,7 @@ export function createActs({ stage, browser, person, random, tabs: wanted, slow,
     /** By any tab that runs. Whatever is reported as kept must be sent, once. */
     async submit() {
       const tab = any(running())
-      if (!tab) return
+      if (!tab || submits >= MOST_TASKS) return
       const prompt = `wish ${++submits}${random() < slow ? ' [slow]' : ''}`
       const answer = tab.page.evaluate((text) => window.lab.submit(text), prompt).catch(() => null)
       const submission = await Promise.race([answer, sleep(ANSWER_WITHIN_MS, null)])

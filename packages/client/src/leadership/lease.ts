@@ -26,10 +26,7 @@ export interface Leases {
   take(may: (held: Lease | undefined) => boolean): Promise<number | null>
   renew(epoch: number): Promise<boolean>
   release(epoch: number): Promise<unknown>
-  /**
-   * The next epoch where a Web Lock decides: from IndexedDB, or one above all we know of when that fails. It does not
-   * wait until it is on disk: whoever raises it next comes after it in any case.
-   */
+  /** The next epoch where a Web Lock decides: from IndexedDB, or one above all we know of when that fails. */
   raise(): Promise<number>
 }
 
@@ -92,14 +89,6 @@ export function createLeases({ items, store, name, tabId, clock }: LeasesOptions
     take: (may) => change((held) => (may(held) ? raised(held) : null)),
     renew: async (epoch) => (await ifOurs(epoch, next)) !== null,
     release: (epoch) => ifOurs(epoch, free),
-    raise: () =>
-      new Promise((resolve) => {
-        const raise = (held?: Lease) => {
-          const lease = raised(held)
-          resolve(lease.epoch)
-          return lease
-        }
-        change(raise).catch(() => raise())
-      }),
+    raise: async () => (await change(raised).catch(() => null)) ?? raised().epoch,
   }
 }

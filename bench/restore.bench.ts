@@ -27,6 +27,7 @@ batches of five. Each visit is a new tab of a browser that was here before; cont
   --visits N       (21)
   --seconds N      how long the requests of ten tabs are counted (60); 0: not at all
   --sizes N,N      (20,1000)
+  --network N      how many milliseconds the API is away, there and back (0)
   --only NAME,…    holdfast, tanstack, source`
 
 const { values: options } = parseArgs({
@@ -35,6 +36,7 @@ const { values: options } = parseArgs({
     visits: { type: 'string' },
     seconds: { type: 'string' },
     sizes: { type: 'string', default: '20,1000' },
+    network: { type: 'string', default: '0' },
     only: { type: 'string', default: CONTENDERS.join() },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -83,7 +85,7 @@ try {
   await seedUsers(sql, sizes)
   const pages = await buildPages()
   undo.push(pages.remove)
-  const site = await servePages(pages.folder, holdfast.listener)
+  const site = await servePages(pages.folder, holdfast.listener, Number(options.network))
   undo.push(site.close)
   const profile = await mkdtemp(join(tmpdir(), 'holdfast-bench-profile-'))
   undo.push(() => rm(profile, { recursive: true, force: true }))
@@ -120,7 +122,7 @@ try {
     }
     figures[size] = result
   }
-  console.log(`\nTen tabs: ${TABS}, one of them visible, for ${seconds} s from the first one's opening.`)
+  console.log(`\nRequests: ${TABS} tabs, one of them visible, for ${seconds} s from the first one's opening.`)
   console.log(JSON.stringify(figures))
   const isFirst = ({ holdfast: ours = 0, ...others }: Partial<Record<Contender, number>>) =>
     Object.values(others).every((theirs) => ours < theirs)

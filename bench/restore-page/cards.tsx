@@ -22,7 +22,7 @@ declare global {
 window.marks = {}
 const asked = new URLSearchParams(location.search)
 /** How many tasks this user has. */
-export const expected = Number(asked.get('tasks'))
+const expected = Number(asked.get('tasks'))
 /** Whose they are; the server takes a name for a token. */
 export const userId = asked.get('user') ?? ''
 

@@ -5,14 +5,15 @@ import { extname, join, normalize } from 'node:path'
 
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
 
-/** The pages and the API at one address, counting what is asked of the API. */
-export async function servePages(folder: string, api: RequestListener) {
+/** The pages and the API at one address, counting what is asked of the API, which is so many milliseconds away. */
+export async function servePages(folder: string, api: RequestListener, roundTripMs: number) {
   let calls = 0
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
     if (pathname.startsWith('/v1/')) {
       calls += 1
-      return api(request, response)
+      setTimeout(() => api(request, response), roundTripMs)
+      return
     }
     try {
       const file = await readFile(join(folder, normalize(pathname)))

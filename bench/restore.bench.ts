@@ -80,7 +80,8 @@ try {
     auth: async (token) => ({ userId: token, expiresAt: null }),
     providers: [idleProvider],
     types: idleTypes,
-    log: createLog('warn'),
+    // Tabs that are closed in the middle of a stream are worth a warning elsewhere.
+    log: createLog('error'),
   })
   undo.push(
     () => sql.end({ timeout: 5 }),

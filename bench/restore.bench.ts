@@ -51,8 +51,13 @@ const sizes = options.sizes.split(',').map(Number)
 const contenders = CONTENDERS.filter((name) => options.only.split(',').includes(name))
 
 const undo: (() => unknown)[] = []
-async function stopAll(): Promise<void> {
-  for (const step of undo.splice(0).reverse()) await step()
+let stopping: Promise<void> | undefined
+/** Once, whoever asks first: a signal, the end, or what the signal broke. */
+function stopAll(): Promise<void> {
+  stopping ??= (async () => {
+    for (const step of undo.splice(0).reverse()) await step()
+  })()
+  return stopping
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void stopAll().finally(() => process.exit(130)))
@@ -75,7 +80,8 @@ try {
     auth: async (token) => ({ userId: token, expiresAt: null }),
     providers: [idleProvider],
     types: idleTypes,
-    log: createLog('warn'),
+    // Tabs that are closed in the middle of a stream are worth a warning elsewhere.
+    log: createLog('error'),
   })
   undo.push(
     () => sql.end({ timeout: 5 }),

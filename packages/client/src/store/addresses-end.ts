@@ -1,13 +1,16 @@
 import type { Task } from '@holdfast/shared'
 
 /**
- * When the first of a task's file addresses stops working, in milliseconds by the server's clock. A file that is
- * stored but has no address (the store could not be reached) has ended already: asking again may bring one.
+ * When the first of a task's file addresses stops working that asking again would replace, in milliseconds by the
+ * server's clock. Only those of our own store are signed anew: a provider's stays what it is until the file is copied,
+ * and then the task has a new version. A stored file without an address (the store could not be reached) has ended
+ * already.
  */
 export function addressesEnd({ result }: Pick<Task, 'result'>): number {
+  const stored = (result?.outputs ?? []).filter(({ state }) => state === 'stored')
   return Math.min(
-    ...(result?.outputs ?? []).map(({ url, state, urlExpiresAt }) =>
-      urlExpiresAt ? Date.parse(urlExpiresAt) : url || state !== 'stored' ? Number.POSITIVE_INFINITY : 0,
+    ...stored.map(({ url, urlExpiresAt }) =>
+      urlExpiresAt ? Date.parse(urlExpiresAt) : url ? Number.POSITIVE_INFINITY : 0,
     ),
   )
 }

@@ -45,11 +45,6 @@ export async function sweepOldRows({ sql, retention = defaultRetention }: SweepC
     `
     return ids.length
   })
-  const keys = await sql`
-    delete from holdfast.idempotency_keys where ctid = any(array(
-      select ctid from holdfast.idempotency_keys where expires_at <= now() order by expires_at limit ${MOST}
-    ))
-  `
   const deliveries = await sql`
     delete from holdfast.webhook_deliveries where ctid = any(array(
       select ctid from holdfast.webhook_deliveries where received_at <= now() - interval '7 days' order by received_at limit ${MOST}
@@ -59,5 +54,5 @@ export async function sweepOldRows({ sql, retention = defaultRetention }: SweepC
     with gone as (delete from holdfast.webhook_endpoints where seen_at <= now() - interval '1 day' returning id)
     delete from holdfast.work w using gone where w.kind = 'deliver' and w.provider = gone.id
   `
-  return removed + keys.count + deliveries.count
+  return removed + deliveries.count
 }

@@ -58,8 +58,8 @@ function set(element: Element, name: string, value: Props[string], before: Props
     return
   }
   if (name === 'value' && element.localName === 'input') {
-    const control = element as unknown as Record<string, unknown>
-    if (control[name] !== value) control[name] = value
+    const input = element as HTMLInputElement
+    if (input.value !== value) input.value = String(value ?? '')
     return
   }
   if (value === before) return

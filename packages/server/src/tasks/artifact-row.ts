@@ -1,4 +1,5 @@
 import type { OutputState, TaskOutput } from '@holdfast/shared'
+import type { PendingQuery, Row } from 'postgres'
 import type { SignedUrl } from '../artifacts/signed-urls.ts'
 import type { Sql, Tx } from '../database/connect.ts'
 
@@ -14,11 +15,18 @@ export interface ArtifactRow {
   expiresAt: string | null
 }
 
-/** A JSON object of `holdfast.artifacts a`. */
-export function outputColumns(sql: Sql | Tx) {
-  return sql`json_build_object(
-    'state', a.state, 'contentType', a.content_type, 'bytes', a.bytes, 'sourceUrl', a.source_url,
-    'sourceExpiresAt', a.source_expires_at, 'objectKey', a.object_key, 'problem', a.problem, 'expiresAt', a.expires_at
+/**
+ * All of `holdfast.artifacts a` that belong to something, in their order, as one JSON array. Rows and not
+ * `json_build_object`, which looks its types up anew for every file and takes twice as long.
+ */
+export function outputsOf(sql: Sql | Tx, belongs: PendingQuery<Row[]>) {
+  return sql`(
+    select coalesce(json_agg(output), '[]') from (
+      select
+        a.state, a.content_type as "contentType", a.bytes, a.source_url as "sourceUrl",
+        a.source_expires_at as "sourceExpiresAt", a.object_key as "objectKey", a.problem, a.expires_at as "expiresAt"
+      from holdfast.artifacts a where ${belongs} order by a.ordinal
+    ) output
   )`
 }
 

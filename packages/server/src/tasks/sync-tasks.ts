@@ -43,47 +43,51 @@ export async function syncTasks(
   const risen = [...hot].filter(([id, progress]) => progress > (known[id]?.[1] ?? -1) && UUID.test(id))
   const since = cursor !== null && /^\d{1,19}$/.test(cursor) ? cursor : null
 
-  // Looked up by arrays of ids: joined, the planner may prefer to read all that the user ever had.
+  // Looked up by arrays of ids, set against each other as sets, and one by one where they differ: joined, PostgreSQL
+  // may prefer to read all that the user ever had, or to compare each with each.
   const rows = await sql<(Partial<TaskRow> & { cursor: string; now: Date; gone: string[] })[]>`
     with read_at as materialized (
       select
         pg_snapshot_xmin(pg_current_snapshot()) as cursor,
         -- A cursor from the future belongs to another cluster: it would hide changes, so it counts as none.
-        case when ${since}::text::xid8 <= pg_snapshot_xmax(pg_current_snapshot()) then ${since}::text::xid8 end as since
+        coalesce(${since}::text::xid8 <= pg_snapshot_xmax(pg_current_snapshot()), false) as goes_on
     ),
-    held as materialized (
-      -- By a series, whose length the planner takes to be a thousand: with a short guess it compares each with each.
+    differing as materialized (
       select k.id, t.version is null as is_gone,
         t.version > k.version or (t.version = k.version and coalesce(t.progress, -1) > k.progress) as is_stale
       from (
-        select (${ids}::uuid[])[n] as id, (${versions}::bigint[])[n] as version, (${progresses}::float8[])[n] as progress
-        from generate_series(1, cardinality(${ids}::uuid[])) n
+        select k.id, k.version, k.progress
+        from unnest(${ids}::uuid[], ${versions}::bigint[], ${progresses}::float8[]) as k (id, version, progress)
+        except
+        select t.id, t.version, coalesce(t.progress, -1) from holdfast.tasks t
+        where t.user_id = ${userId} and t.id = any(${ids}::uuid[])
       ) k
-      left join (
-        select t.id, t.version, t.progress from holdfast.tasks t
-        where t.user_id = ${userId} and t.id = any(${ids}::uuid[]) offset 0
-      ) t on t.id = k.id
+      left join lateral (
+        select t.version, t.progress from holdfast.tasks t where t.id = k.id and t.user_id = ${userId} limit 1
+      ) t on true
     ),
     wanted as materialized (
       (
+        -- The cursor as it is, which the planner can look up, so that it expects few.
         select t.id from holdfast.tasks t
-        where t.user_id = ${userId} and t.changed_xid >= (select since from read_at)
+        where t.user_id = ${userId} and t.changed_xid >= ${since}::text::xid8 and (select goes_on from read_at)
         union all
         select t.id from holdfast.tasks t
-        where t.user_id = ${userId} and t.status in ('pending', 'running') and (select since from read_at) is null
+        where t.user_id = ${userId} and t.status in ('pending', 'running') and not (select goes_on from read_at)
         union all
         (
           select t.id from holdfast.tasks t
-          where t.user_id = ${userId} and t.finished_at > now() - ${RECENT}::interval and (select since from read_at) is null
+          where t.user_id = ${userId} and t.finished_at > now() - ${RECENT}::interval and not (select goes_on from read_at)
           order by t.finished_at desc
           limit ${RECENT_LIMIT}
         )
         except
-        select id from held where not is_stale
+        select id from unnest(${ids}::uuid[]) as k (id)
       )
-      union
-      select id from held where is_stale
-      union
+      -- Some may be named twice: they are looked up once.
+      union all
+      select id from differing where is_stale
+      union all
       select r.id from unnest(${risen.map(([id]) => id)}::uuid[], ${risen.map(([, progress]) => progress)}::int[]) as r (id, progress)
       cross join lateral (
         select from holdfast.tasks t
@@ -91,7 +95,7 @@ export async function syncTasks(
         limit 1
       ) t
     )
-    select read_at.cursor::text as cursor, now() as now, array(select id::text from held where is_gone) as gone, task.*
+    select read_at.cursor::text as cursor, now() as now, array(select id::text from differing where is_gone) as gone, task.*
     from read_at left join lateral (
       select ${taskColumns(sql)} from holdfast.tasks t where t.id = any(array(select id from wanted)) order by t.id
     ) task on true

@@ -1,6 +1,6 @@
 import type { FailureCode, Lane, SaveState, Task, TaskOutput, TaskStatus } from '@holdfast/shared'
 import type { Sql, Tx } from '../database/connect.ts'
-import { type ArtifactRow, outputColumns } from './artifact-row.ts'
+import { type ArtifactRow, outputsOf } from './artifact-row.ts'
 
 export interface TaskRow {
   id: string
@@ -43,7 +43,7 @@ export function taskColumns(sql: Sql | Tx) {
     t.created_at as "createdAt", t.started_at as "startedAt", t.finished_at as "finishedAt",
     t.deadline_at as "deadlineAt", t.updated_at as "updatedAt",
     case when t.status = 'completed' then
-      (select coalesce(json_agg(${outputColumns(sql)} order by a.ordinal), '[]') from holdfast.artifacts a where a.task_id = t.id)
+      ${outputsOf(sql, sql`a.task_id = t.id`)}
     end as outputs
   `
 }

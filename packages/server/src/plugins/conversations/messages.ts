@@ -2,7 +2,7 @@ import type { Message } from '@holdfast/shared'
 import { taskId as uuid } from '@holdfast/shared/schemas'
 import type { Sql } from '../../database/connect.ts'
 import { HoldfastError } from '../../errors.ts'
-import { type ArtifactRow, outputColumns } from '../../tasks/artifact-row.ts'
+import { type ArtifactRow, outputsOf } from '../../tasks/artifact-row.ts'
 import { type Presenter, withoutUrls } from '../../tasks/present-tasks.ts'
 
 interface MessageRow extends Omit<Message, 'outputs' | 'createdAt'> {
@@ -35,7 +35,7 @@ export async function listMessages(
     select
       m.id, m.conversation_id as "conversationId", m.role, m.content, m.task_id as "taskId", m.task_type as "taskType",
       m.placeholder_id as "placeholderId", m.params, m.credits_spent::float8 as "creditsSpent", m.created_at as "createdAt",
-      (select coalesce(json_agg(${outputColumns(sql)} order by a.ordinal), '[]') from holdfast.artifacts a where a.message_id = m.id) as outputs
+      ${outputsOf(sql, sql`a.message_id = m.id`)} as outputs
     from holdfast.messages m
     where m.conversation_id = ${conversationId} ${cursor === undefined ? sql`` : sql`and m.id > ${cursor}`}
     order by m.id

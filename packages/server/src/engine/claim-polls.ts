@@ -1,4 +1,5 @@
 import type { Sql } from '../database/connect.ts'
+import { takeRows } from '../database/take-rows.ts'
 import { type ClaimOptions, dueWithinBudget } from './claim.ts'
 
 /** One poll to make, with what is needed to make it and to judge its answer. */
@@ -37,8 +38,8 @@ export interface ClaimedPoll {
  * The luck for the jitter is drawn beside the row, not in the lateral: PostgreSQL may remember what a lateral gave for
  * the same age and type, and did, so that tasks accepted together stayed together.
  */
-export function claimPolls(sql: Sql, options: ClaimOptions): Promise<ClaimedPoll[]> {
-  return sql<ClaimedPoll[]>`
+export async function claimPolls(sql: Sql, options: ClaimOptions): Promise<ClaimedPoll[]> {
+  const claimed = await sql<ClaimedPoll[]>`
     ${dueWithinBudget(sql, 'poll', options)},
     plans as materialized (
       select p.type, p.ages_ms, p.intervals_ms, 1 + p.jitter_from as least, p.jitter_to - p.jitter_from as jitter
@@ -71,4 +72,5 @@ export function claimPolls(sql: Sql, options: ClaimOptions): Promise<ClaimedPoll
       date_part('epoch', now() - d.due_at) * 1000 as "lagMs", p.planned_ms as "plannedMs",
       w.silent_since is not null as silent
   `
+  return takeRows(claimed)
 }

@@ -1,6 +1,7 @@
 import type { Task } from '@holdfast/shared'
 import { taskId } from '@holdfast/shared/schemas'
 import type { Sql } from '../database/connect.ts'
+import { takeRows } from '../database/take-rows.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Presenter } from './present-tasks.ts'
 import { type TaskRow, taskColumns } from './task-row.ts'
@@ -23,7 +24,7 @@ export async function listTasks(
   present: Presenter,
 ): Promise<{ tasks: Task[]; nextCursor: string | null }> {
   const { limit } = input
-  const rows = await sql<TaskRow[]>`select ${taskColumns(sql)} ${listed(sql, input)}`
+  const rows = takeRows(await sql<TaskRow[]>`select ${taskColumns(sql)} ${listed(sql, input)}`)
   const page = await present.tasks(rows.slice(0, limit))
   return { tasks: page, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
 }

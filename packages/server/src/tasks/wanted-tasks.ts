@@ -1,0 +1,93 @@
+import type { Sql } from '../database/connect.ts'
+import type { KnownTasks } from './sync-tasks.ts'
+
+/** How much of what has already ended a first sync brings along: enough to show what finished while away. */
+const RECENT = '24 hours'
+const RECENT_LIMIT = 100
+
+export interface Question {
+  userId: string
+  /** The cursor of an earlier answer. */
+  since: string | null
+  known: KnownTasks
+  /** Tasks whose progress is further than the caller knows, by what the hot store says. */
+  risen: readonly (readonly [id: string, progress: number])[]
+}
+
+/**
+ * The first part of a statement: `read_at` with the new cursor, `wanted` with the ids of the tasks to send (some twice),
+ * and `gone` with the known ids that are nobody's.
+ *
+ * What is not asked for is not in the statement, since planning it would take longer than executing the rest. And ids
+ * are looked up by arrays, set against each other as sets, and one by one only where they differ: with a join,
+ * PostgreSQL may read all that the user ever had, or compare each with each.
+ */
+export function wantedTasks(sql: Sql, { userId, since, known, risen }: Question) {
+  const ids = Object.keys(known)
+  const anyKnown = ids.length > 0
+  const first = sql`
+    select t.id from holdfast.tasks t
+    where t.user_id = ${userId} and t.status in ('pending', 'running') and not (select goes_on from read_at)
+    union all
+    (
+      select t.id from holdfast.tasks t
+      where t.user_id = ${userId} and t.finished_at > now() - ${RECENT}::interval and not (select goes_on from read_at)
+      order by t.finished_at desc
+      limit ${RECENT_LIMIT}
+    )
+  `
+  // By the cursor as it was sent, which the planner can look up, so that it expects few.
+  const changed = sql`
+    select t.id from holdfast.tasks t
+    where t.user_id = ${userId} and t.changed_xid >= ${since}::text::xid8 and (select goes_on from read_at)
+  `
+  const hot = sql`
+    select r.id
+    from unnest(${risen.map(([id]) => id)}::uuid[], ${risen.map(([, progress]) => progress)}::int[]) as r (id, progress)
+    cross join lateral (
+      select from holdfast.tasks t
+      where t.id = r.id and t.user_id = ${userId} and t.status = 'running' and coalesce(t.progress, -1) < r.progress
+      limit 1
+    ) t
+  `
+  return sql`
+    with read_at as materialized (
+      select
+        pg_snapshot_xmin(pg_current_snapshot()) as cursor,
+        -- A cursor from the future belongs to another cluster: it would hide changes, so it counts as none.
+        coalesce(${since}::text::xid8 <= pg_snapshot_xmax(pg_current_snapshot()), false) as goes_on
+    ),
+    ${anyKnown ? sql`differing as materialized (${differing(sql, userId, known)}),` : sql``}
+    gone as materialized (${anyKnown ? sql`select id from differing where is_gone` : sql`select null::uuid as id where false`}),
+    wanted as materialized (
+      (
+        ${first} ${since === null ? sql`` : sql`union all ${changed}`}
+        ${anyKnown ? sql`except select id from unnest(${ids}::uuid[]) as k (id)` : sql``}
+      )
+      ${anyKnown ? sql`union all select id from differing where is_stale` : sql``}
+      ${risen.length > 0 ? sql`union all ${hot}` : sql``}
+    )
+  `
+}
+
+/** Known tasks that are not as they are known: older, gone, or newer than what is stored. */
+function differing(sql: Sql, userId: string, known: KnownTasks) {
+  const ids = Object.keys(known)
+  const versions = Object.values(known).map(([version]) => version)
+  // Without nulls, so that a progress can be compared.
+  const progresses = Object.values(known).map(([, progress]) => progress ?? -1)
+  return sql`
+    select k.id, t.version is null as is_gone,
+      t.version > k.version or (t.version = k.version and coalesce(t.progress, -1) > k.progress) as is_stale
+    from (
+      select k.id, k.version, k.progress
+      from unnest(${ids}::uuid[], ${versions}::bigint[], ${progresses}::float8[]) as k (id, version, progress)
+      except
+      select t.id, t.version, coalesce(t.progress, -1) from holdfast.tasks t
+      where t.user_id = ${userId} and t.id = any(${ids}::uuid[])
+    ) k
+    left join lateral (
+      select t.version, t.progress from holdfast.tasks t where t.id = k.id and t.user_id = ${userId} limit 1
+    ) t on true
+  `
+}

@@ -1,9 +1,9 @@
 import type { CaseState } from './case-state.ts'
-import type { Scenario } from './scenarios.ts'
+import type { WishScenario } from './scenario.ts'
 import type { StoredFiles } from './stored-files.ts'
 
 interface CaseFacts {
-  scenario: Scenario
+  scenario: WishScenario
   /** At each death of a process, oldest first. */
   atDeath: CaseState[]
   end: CaseState

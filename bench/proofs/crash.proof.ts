@@ -1,9 +1,10 @@
-/** A server killed at every await of submit, poll, settle and copying: nothing is lost, sent, told or stored twice. */
+/** A server killed at every await of submit, poll, settle, sweep and copying: nothing is lost, sent, told or stored twice. */
 import { parseArgs } from 'node:util'
 import { chooseKills } from '../crash/choose-kills.ts'
+import type { CaseReport, CrashCase } from '../crash/crash-case.ts'
 import { openCrashLab } from '../crash/crash-lab.ts'
 import { recordHits } from '../crash/record-hits.ts'
-import { type CaseReport, type CrashCase, runCase } from '../crash/run-case.ts'
+import { runCase } from '../crash/run-case.ts'
 import { runInLanes } from '../crash/run-in-lanes.ts'
 import { REPLY_UNDER_WAY, SCENARIOS } from '../crash/scenarios.ts'
 

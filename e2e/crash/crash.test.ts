@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chooseKills } from '../../bench/crash/choose-kills.ts'
+import type { CaseReport, CrashCase } from '../../bench/crash/crash-case.ts'
 import { type CrashLab, openCrashLab } from '../../bench/crash/crash-lab.ts'
 import { findPoint } from '../../bench/crash/find-point.ts'
 import type { Moment } from '../../bench/crash/orders.ts'
 import { recordHits } from '../../bench/crash/record-hits.ts'
-import { type CaseReport, type CrashCase, runCase } from '../../bench/crash/run-case.ts'
+import { runCase } from '../../bench/crash/run-case.ts'
 import { runInLanes } from '../../bench/crash/run-in-lanes.ts'
-import { REPLY_UNDER_WAY, SCENARIOS, type Scenario } from '../../bench/crash/scenarios.ts'
+import type { Scenario } from '../../bench/crash/scenario.ts'
+import { REPLY_UNDER_WAY, SCENARIOS } from '../../bench/crash/scenarios.ts'
 
 /** The whole proof, every await of the paths, is `npm run proof -- crash`; this is its most dangerous handful. */
 interface Dangerous {

@@ -15,11 +15,13 @@ interface CaseFacts {
   sends: number
   /** What is in the store, and the hash of what its source gives out; null without a store. */
   files: (StoredFiles & { source: string }) | null
+  /** What the application was told, in the order of its coming; null if it has no endpoint. */
+  heard: readonly { id: string; event: string }[] | null
 }
 
 /** What must hold however often and wherever a server died: each sentence that does not. */
 export function findViolations(facts: CaseFacts): string[] {
-  const { scenario, atDeath, end, answeredIds, creates, sends, files } = facts
+  const { scenario, atDeath, end, answeredIds, creates, sends, files, heard } = facts
   const violations: string[] = []
   const must = (holds: boolean, sentence: string) => {
     if (!holds) violations.push(sentence)
@@ -58,6 +60,11 @@ export function findViolations(facts: CaseFacts): string[] {
   )
   must(end.workRows === 0, `${end.workRows} rows of work are left`)
 
+  const letters = task.failureCode === scenario.ends.code && scenario.letter ? [scenario.letter] : []
+  must(end.letters.join() === letters.join(), `the dead letters are of ${end.letters.join(' and ')}`)
+  const unsaved = scenario.oddity === 'plugin-throws' ? 'forgetful' : ''
+  must(task.unsaved.join() === unsaved, `unsaved is "${task.unsaved.join()}"`)
+
   const completed = task.status === 'completed'
   const count = completed ? 1 : 0
   must(!completed || creates === 1, `it completed with ${creates} creates`)
@@ -79,7 +86,10 @@ export function findViolations(facts: CaseFacts): string[] {
       end.artifacts.every(({ taskId, messageId }) => taskId === task.id && messageId === task.messageId),
     'the message or the artifact is not of this task',
   )
-  if (files) {
+  if (files && scenario.file === 'expired') {
+    must(end.artifacts[0]?.state === 'expired', `the file is ${end.artifacts[0]?.state}, not expired`)
+    must(files.objects.length + files.unfinished === 0, 'something of a lost file is in the store')
+  } else if (files) {
     const [file] = end.artifacts
     must(file?.state === 'stored', `the file is ${file?.state}, not stored`)
     must(files.objects.length === 1, `there are ${files.objects.length} objects for one file`)
@@ -89,6 +99,13 @@ export function findViolations(facts: CaseFacts): string[] {
       file?.sha256 === files.source && files.objects[0]?.sha256 === files.source,
       'the copy is not what its source gives out',
     )
+  }
+  if (heard) {
+    // A repeat is known by its id; each event is one thing that happened, in its order.
+    const events = [...new Map(heard.map(({ id, event }) => [id, event])).values()]
+    const started = task.externalId === null ? [] : ['task.started']
+    const happened = ['task.submitted', ...started, `task.${task.status}`]
+    must(events.join() === happened.join(), `the application heard ${events.join(', ')}`)
   }
   return violations
 }

@@ -20,8 +20,11 @@ import { until } from './until.ts'
 
 /** One wish of one user, with a server dying at the given point and another one started after it. */
 export function runWish(lab: CrashLab, crash: CrashCase<WishScenario>): Promise<CaseReport> {
-  const storeFolder = crash.scenario.mirror ? lab.newFile('store') : undefined
-  return onStage(lab, { storeFolder, look: readCaseState }, (stage) => play(lab, crash, stage, storeFolder))
+  const { mirror, told, oddity } = crash.scenario
+  const storeFolder = mirror ? lab.newFile('store') : undefined
+  return onStage(lab, { storeFolder, told, oddity, look: readCaseState }, (stage) =>
+    play(lab, crash, stage, storeFolder),
+  )
 }
 
 async function play(
@@ -110,7 +113,10 @@ async function play(
   const [artifact] = end.artifacts
   const files =
     storeFolder && artifact
-      ? { ...(await readStoredFiles(storeFolder)), source: await hashOfSource(artifact.sourceUrl) }
+      ? {
+          ...(await readStoredFiles(storeFolder)),
+          source: artifact.state === 'stored' ? await hashOfSource(artifact.sourceUrl) : '',
+        }
       : null
   return {
     died,
@@ -118,7 +124,16 @@ async function play(
     creates,
     sends: sends(),
     messages: end.messages.length,
-    violations: findViolations({ scenario, atDeath, end, answeredIds, creates, sends: sends(), files }),
+    violations: findViolations({
+      scenario,
+      atDeath,
+      end,
+      answeredIds,
+      creates,
+      sends: sends(),
+      files,
+      heard: stage.heard,
+    }),
     passed,
   }
 }

@@ -1,4 +1,5 @@
 import type { FailureCode, TerminalStatus } from '@holdfast/shared'
+import type { Oddity } from './orders.ts'
 
 interface Watched {
   name: string
@@ -22,6 +23,13 @@ export interface WishScenario extends Watched {
   twice?: boolean
   /** There is a store, and the result is copied to it. */
   mirror?: boolean
+  /** What becomes of that copy. @default 'stored' */
+  file?: 'stored' | 'expired'
+  /** The application has an endpoint that is told what happens. */
+  told?: boolean
+  oddity?: Oddity
+  /** What is left to an operator when it has ended so. @default nothing */
+  letter?: 'submit' | 'cancel'
   /** A first process begins with it, is killed, and leaves this behind; points are those of the process after it. */
   legacy?: Legacy
 }

@@ -1,3 +1,4 @@
+import { ODD_SCENARIOS } from './odd-scenarios.ts'
 import type { Scenario, WishScenario } from './scenario.ts'
 import { SWEEP_SCENARIOS } from './sweep-scenarios.ts'
 
@@ -159,8 +160,10 @@ export const SCENARIOS: readonly Scenario[] = [
     ends: { status: 'failed', code: 'SUBMIT_REFUSED' },
     // Refused ones were certainly not accepted, so they may be sent again.
     maxSends: 3,
+    letter: 'submit',
   },
   ...SWEEP_SCENARIOS,
+  ...ODD_SCENARIOS,
 ]
 
 /** The create has arrived and its reply is on the way: what no kill point hits for certain. */

@@ -4,7 +4,8 @@ import { startKieSimulator } from '../../packages/server/src/providers/kie/simul
 import type { CaseReport } from './crash-case.ts'
 import { createCrashClient } from './crash-client.ts'
 import type { CrashLab } from './crash-lab.ts'
-import type { Orders } from './orders.ts'
+import type { Oddity, Orders } from './orders.ts'
+import { startListener } from './start-listener.ts'
 import { startReplyGate } from './start-reply-gate.ts'
 import { type ServerProcess, startServerProcess } from './start-server-process.ts'
 import { until } from './until.ts'
@@ -12,6 +13,9 @@ import { until } from './until.ts'
 interface StageOptions<State> {
   /** Where result files are copied to; they are not without it. */
   storeFolder?: string | undefined
+  /** The application has an endpoint that is told what happens. */
+  told?: boolean | undefined
+  oddity?: Oddity | undefined
   /** Looks at what a process left behind when it died. */
   look(sql: postgres.Sql): Promise<State>
 }
@@ -44,7 +48,7 @@ export async function onStage<State>(
   }
 }
 
-async function open<State>(lab: CrashLab, { storeFolder, look }: StageOptions<State>) {
+async function open<State>(lab: CrashLab, { storeFolder, told, oddity, look }: StageOptions<State>) {
   let over = false
   let current: ServerProcess | null = null
   let life: Promise<void> | undefined
@@ -63,6 +67,9 @@ async function open<State>(lab: CrashLab, { storeFolder, look }: StageOptions<St
     undo.push(() => simulator.close())
     const gate = await startReplyGate(simulator.url)
     undo.push(() => gate.close())
+    const listener = told ? await startListener() : null
+    undo.push(async () => listener?.close())
+    if (oddity === 'finds-late') gate.lose()
     undo.push(async () => {
       for (const server of servers) await server.kill()
       // It may be about to start one more.
@@ -73,7 +80,14 @@ async function open<State>(lab: CrashLab, { storeFolder, look }: StageOptions<St
     undo.push(() => client.close())
 
     const start = async (orders?: Orders) => {
-      current = await startServerProcess({ databaseUrl: database.url, kieUrl: gate.url, storeFolder, orders })
+      current = await startServerProcess({
+        databaseUrl: database.url,
+        kieUrl: gate.url,
+        storeFolder,
+        tellUrl: listener?.url,
+        oddity,
+        orders,
+      })
       servers.push(current)
       return current
     }
@@ -94,6 +108,8 @@ async function open<State>(lab: CrashLab, { storeFolder, look }: StageOptions<St
       simulator,
       gate,
       client,
+      /** What the application was told, in the order of its coming; null if it has no endpoint. */
+      heard: listener?.heard ?? null,
       /** What each process that died left behind, oldest first. */
       atDeath,
       start,

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { CREATED_PATH } from './created-path.ts'
 
 interface ReplyGate {
   url: string
@@ -6,6 +7,8 @@ interface ReplyGate {
   hold(): void
   /** Lets them go. */
   release(): void
+  /** From now on they are lost, and can be asked for: in vain the first time. */
+  lose(): void
   close(): Promise<void>
 }
 
@@ -13,8 +16,15 @@ interface ReplyGate {
 export async function startReplyGate(target: string): Promise<ReplyGate> {
   let opened = Promise.resolve()
   let release = () => {}
+  let losing = false
+  let accepted = ''
+  let asked = 0
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url === CREATED_PATH) {
+      response.writeHead(accepted && asked++ > 0 ? 200 : 404).end(accepted)
+      return
+    }
     const chunks: Buffer[] = []
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
     const reply = await fetch(new URL(request.url ?? '/', target), {
@@ -28,6 +38,11 @@ export async function startReplyGate(target: string): Promise<ReplyGate> {
     })
     const body = Buffer.from(await reply.arrayBuffer())
     if (request.method === 'POST') await opened
+    if (request.method === 'POST' && losing) {
+      accepted = JSON.parse(body.toString()).data.taskId
+      response.destroy()
+      return
+    }
     const retryAfter = reply.headers.get('retry-after')
     response.writeHead(reply.status, {
       'content-type': reply.headers.get('content-type') ?? 'application/json',
@@ -55,6 +70,9 @@ export async function startReplyGate(target: string): Promise<ReplyGate> {
       })
     },
     release: () => release(),
+    lose() {
+      losing = true
+    },
     close: () =>
       new Promise((resolve) => {
         release()

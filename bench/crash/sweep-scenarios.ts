@@ -22,6 +22,7 @@ export const SWEEP_SCENARIOS: readonly Scenario[] = [
     ends: { status: 'failed', code: 'WAIT_EXCEEDED' },
     // Turned away each time, so it may be sent again.
     maxSends: 99,
+    letter: 'submit',
   },
   {
     name: 'falls silent',

@@ -29,6 +29,8 @@ export interface CaseState {
     objectKey: string | null
     bytes: number | null
     sha256: string | null
+    /** Why there is no copy. */
+    problem: string | null
   }[]
 }
 
@@ -56,7 +58,7 @@ export async function readCaseState(sql: postgres.Sql): Promise<CaseState> {
       'artifacts', (
         select coalesce(json_agg(json_build_object(
           'taskId', task_id, 'messageId', message_id, 'state', state, 'sourceUrl', source_url, 'objectKey', object_key,
-          'bytes', bytes, 'sha256', sha256
+          'bytes', bytes, 'sha256', sha256, 'problem', problem
         )), '[]')
         from holdfast.artifacts
       )
@@ -65,10 +67,11 @@ export async function readCaseState(sql: postgres.Sql): Promise<CaseState> {
   return row.state
 }
 
-export function isFinished({ tasks, workRows }: CaseState): boolean {
+export function isFinished({ tasks, workRows, artifacts }: CaseState): boolean {
+  const givenUp = artifacts.filter(({ state, problem }) => state === 'remote' && problem !== null)
   return (
     tasks.length > 0 &&
-    workRows === 0 &&
+    workRows === givenUp.length &&
     tasks.every(({ status }) => status !== 'pending' && status !== 'running')
   )
 }

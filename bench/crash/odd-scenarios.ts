@@ -12,6 +12,17 @@ export const ODD_SCENARIOS: readonly Scenario[] = [
     maxSends: 1,
   },
   {
+    name: 'provider away',
+    type: 'image',
+    prompt: 'a lighthouse [fast]',
+    armAt: 'engine/run-submit.ts',
+    around: ['engine/run-submit.ts', 'engine/until-written.ts', 'tasks/mark-sending.ts'],
+    ends: { status: 'completed', code: null },
+    // What reached nobody is not counted.
+    maxSends: 1,
+    oddity: 'provider-away',
+  },
+  {
     name: 'found again',
     type: 'image',
     prompt: 'a lighthouse [fast]',
@@ -49,7 +60,7 @@ export const ODD_SCENARIOS: readonly Scenario[] = [
     type: 'image',
     prompt: 'a lighthouse [fast]',
     armAt: '',
-    around: ['engine/run-deliver', 'engine/engine.ts'],
+    around: ['engine/run-deliver', 'engine/engine.ts', 'engine/until-prepared.ts', 'engine/budgets.ts'],
     ends: { status: 'completed', code: null },
     maxSends: 1,
     told: true,
@@ -74,5 +85,16 @@ export const ODD_SCENARIOS: readonly Scenario[] = [
     maxSends: 1,
     mirror: true,
     file: 'expired',
+  },
+  {
+    name: 'not to be copied',
+    type: 'image',
+    prompt: 'a lighthouse [fast] [media-redirect]',
+    armAt: 'artifacts/write-artifacts.ts',
+    around: ['engine/run-mirror.ts', 'artifacts/mirror-writes.ts', 'artifacts/source/'],
+    ends: { status: 'completed', code: null },
+    maxSends: 1,
+    mirror: true,
+    file: 'given-up',
   },
 ]

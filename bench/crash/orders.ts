@@ -37,6 +37,7 @@ export interface ServerProcessSettings {
  *
  * - `refuses-cancels`: the provider takes none.
  * - `plugin-throws`: a plugin of the application's own does, at every end of a task.
+ * - `provider-away`: nobody listens where the provider should be, until a create was tried in vain.
  * - `finds-late`: replies to creates are lost, and the provider can be asked what it has accepted; the first time in vain.
  */
-export type Oddity = 'refuses-cancels' | 'plugin-throws' | 'finds-late'
+export type Oddity = 'refuses-cancels' | 'plugin-throws' | 'provider-away' | 'finds-late'

@@ -72,6 +72,7 @@ async function play(
     await submit()
   }
   await left?.goOn?.()
+  if (scenario.oddity === 'provider-away') await returnToProvider(stage)
   const created = () =>
     until('the create at the provider', async () => simulator.creates() === 1, {
       withinMs: FINISH_WITHIN_MS,
@@ -136,4 +137,15 @@ async function play(
     }),
     passed,
   }
+}
+
+/** When a create was tried in vain. The next try may be 16 s away, which nobody needs to wait for. */
+async function returnToProvider({ sql, gate }: Stage): Promise<void> {
+  await until(
+    'a create in vain',
+    async () => (await sql`select from holdfast.provider_jobs where last_error is not null`).length > 0,
+    { withinMs: FINISH_WITHIN_MS },
+  )
+  await gate.comeBack()
+  await sql`update holdfast.work set due_at = least(due_at, now() + interval '1 s') where kind = 'submit'`
 }

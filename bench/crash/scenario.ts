@@ -23,8 +23,8 @@ export interface WishScenario extends Watched {
   twice?: boolean
   /** There is a store, and the result is copied to it. */
   mirror?: boolean
-  /** What becomes of that copy. @default 'stored' */
-  file?: 'stored' | 'expired'
+  /** Why it is not: its source is dead, or must not be copied from. Then it stays there, and the work waits for its death. */
+  file?: 'expired' | 'given-up'
   /** The application has an endpoint that is told what happens. */
   told?: boolean
   oddity?: Oddity

@@ -70,6 +70,7 @@ async function open<State>(lab: CrashLab, { storeFolder, told, oddity, look }: S
     const listener = told ? await startListener() : null
     undo.push(async () => listener?.close())
     if (oddity === 'finds-late') gate.lose()
+    if (oddity === 'provider-away') await gate.leave()
     undo.push(async () => {
       for (const server of servers) await server.kill()
       // It may be about to start one more.

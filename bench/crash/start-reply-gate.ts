@@ -9,6 +9,10 @@ interface ReplyGate {
   release(): void
   /** From now on they are lost, and can be asked for: in vain the first time. */
   lose(): void
+  /** Nobody listens any more. */
+  leave(): Promise<void>
+  /** Somebody does again, at the same place. */
+  comeBack(): Promise<void>
   close(): Promise<void>
 }
 
@@ -55,15 +59,26 @@ export async function startReplyGate(target: string): Promise<ReplyGate> {
     // Cut off over there is cut off over here.
     forward(request, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
+  const listen = (port: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', resolve)
+    })
+  const leave = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  await listen(0)
   const address = server.address()
   if (typeof address !== 'object' || !address) throw new Error('The gate has no port.')
 
+  const { port } = address
+
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${port}`,
+    leave,
+    comeBack: () => listen(port),
     hold() {
       opened = new Promise((resolve) => {
         release = resolve
@@ -73,11 +88,9 @@ export async function startReplyGate(target: string): Promise<ReplyGate> {
     lose() {
       losing = true
     },
-    close: () =>
-      new Promise((resolve) => {
-        release()
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    close() {
+      release()
+      return leave()
+    },
   }
 }

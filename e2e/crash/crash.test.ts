@@ -190,7 +190,7 @@ const SWEEPING: (Pick<Dangerous, 'title' | 'file' | 'text' | 'moment'> & {
     outcome: 'swept',
   },
   {
-    title: 'inside the transaction that gives a silent task up',
+    title: 'while a silent task is being given up',
     scenario: 'falls silent',
     file: 'sweeps/sweep-silent.ts',
     text: 'const result = await sparingOthers(',

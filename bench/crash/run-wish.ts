@@ -54,9 +54,10 @@ async function play(
   const legacy = scenario.legacy && leaveBehind[scenario.legacy]
   const left = await legacy?.({ lab, stage, begin: () => client.createConversation(conversationId), submit })
   const watched = await stage.start(orders)
+  // At once: it may die before it answers anything.
+  stage.succeed(watched)
   await left?.submitted
   if (!legacy) await client.createConversation(conversationId)
-  stage.succeed(watched)
 
   if (scenario.twice) {
     const keys = await stage.database.holdKeys()

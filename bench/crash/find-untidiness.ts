@@ -15,7 +15,7 @@ interface HouseFacts {
 }
 
 /** What is left of the rows that are no task's: the others have had their time. */
-export const USED_UP_LEFT: HouseState['usedUp'] = {
+const USED_UP_LEFT: HouseState['usedUp'] = {
   heard: ['new'],
   endpoints: ['named'],
   tellings: ['named'],

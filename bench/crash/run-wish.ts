@@ -150,7 +150,14 @@ async function play(
 async function returnToProvider({ sql, gate }: Stage): Promise<void> {
   await until(
     'a create in vain',
-    async () => (await sql`select from holdfast.provider_jobs where last_error is not null`).length > 0,
+    async () => {
+      // Whoever dies with the create marked leaves a task that ends as unknown, and is not tried again.
+      const [tried] = await sql`
+        select from holdfast.tasks t join holdfast.provider_jobs j on j.task_id = t.id
+        where j.last_error is not null or t.finished_at is not null
+      `
+      return tried
+    },
     { withinMs: FINISH_WITHIN_MS },
   )
   await gate.comeBack()

@@ -7,7 +7,7 @@ interface Unreached {
 }
 
 /** Why some awaits are passed by no scenario. One that is neither passed nor here makes the proof fail. */
-export const UNREACHED: readonly Unreached[] = [
+const UNREACHED: readonly Unreached[] = [
   {
     why: 'Reads only: whoever dies here has changed nothing.',
     where: [

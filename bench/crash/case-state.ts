@@ -10,7 +10,11 @@ export interface CaseState {
     messageId: string | null
     sending: boolean
     externalId: string | null
+    /** Plugins that could not write what they should have at its end. */
+    unsaved: string[]
   }[]
+  /** The kinds of work that were given up. */
+  letters: string[]
   workRows: number
   keys: number
   messages: { id: string; taskId: string }[]
@@ -25,6 +29,8 @@ export interface CaseState {
     objectKey: string | null
     bytes: number | null
     sha256: string | null
+    /** Why there is no copy. */
+    problem: string | null
   }[]
 }
 
@@ -35,10 +41,11 @@ export async function readCaseState(sql: postgres.Sql): Promise<CaseState> {
       'tasks', (
         select coalesce(json_agg(json_build_object(
           'id', t.id, 'status', t.status, 'failureCode', t.failure_code, 'messageId', t.message_id,
-          'sending', j.sending_at is not null, 'externalId', j.external_id
+          'sending', j.sending_at is not null, 'externalId', j.external_id, 'unsaved', t.unsaved
         )), '[]')
         from holdfast.tasks t left join holdfast.provider_jobs j on j.task_id = t.id
       ),
+      'letters', (select coalesce(json_agg(kind), '[]') from holdfast.dead_letters),
       'workRows', (select count(*) from holdfast.work),
       'keys', (select count(*) from holdfast.idempotency_keys),
       'messages', (select coalesce(json_agg(json_build_object('id', id, 'taskId', task_id)), '[]') from holdfast.messages),
@@ -51,7 +58,7 @@ export async function readCaseState(sql: postgres.Sql): Promise<CaseState> {
       'artifacts', (
         select coalesce(json_agg(json_build_object(
           'taskId', task_id, 'messageId', message_id, 'state', state, 'sourceUrl', source_url, 'objectKey', object_key,
-          'bytes', bytes, 'sha256', sha256
+          'bytes', bytes, 'sha256', sha256, 'problem', problem
         )), '[]')
         from holdfast.artifacts
       )
@@ -60,10 +67,11 @@ export async function readCaseState(sql: postgres.Sql): Promise<CaseState> {
   return row.state
 }
 
-export function isFinished({ tasks, workRows }: CaseState): boolean {
+export function isFinished({ tasks, workRows, artifacts }: CaseState): boolean {
+  const givenUp = artifacts.filter(({ state, problem }) => state === 'remote' && problem !== null)
   return (
     tasks.length > 0 &&
-    workRows === 0 &&
+    workRows === givenUp.length &&
     tasks.every(({ status }) => status !== 'pending' && status !== 'running')
   )
 }

@@ -1,5 +1,5 @@
 import { type Kill, MOMENTS } from './orders.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
 
 /**
  * Every point passed. The first scenario has its deaths at all three moments; for the others, which share most of

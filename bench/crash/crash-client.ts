@@ -11,7 +11,7 @@ interface CrashClientOptions {
 interface Submission {
   type: string
   params: Record<string, unknown>
-  conversationId: string
+  conversationId?: string
   placeholderId: string
 }
 

@@ -1,9 +1,9 @@
 import type { CaseState } from './case-state.ts'
-import type { Scenario } from './scenarios.ts'
+import type { WishScenario } from './scenario.ts'
 import type { StoredFiles } from './stored-files.ts'
 
 interface CaseFacts {
-  scenario: Scenario
+  scenario: WishScenario
   /** At each death of a process, oldest first. */
   atDeath: CaseState[]
   end: CaseState
@@ -15,11 +15,13 @@ interface CaseFacts {
   sends: number
   /** What is in the store, and the hash of what its source gives out; null without a store. */
   files: (StoredFiles & { source: string }) | null
+  /** What the application was told, in the order of its coming; null if it has no endpoint. */
+  heard: readonly { id: string; event: string }[] | null
 }
 
 /** What must hold however often and wherever a server died: each sentence that does not. */
 export function findViolations(facts: CaseFacts): string[] {
-  const { scenario, atDeath, end, answeredIds, creates, sends, files } = facts
+  const { scenario, atDeath, end, answeredIds, creates, sends, files, heard } = facts
   const violations: string[] = []
   const must = (holds: boolean, sentence: string) => {
     if (!holds) violations.push(sentence)
@@ -42,12 +44,14 @@ export function findViolations(facts: CaseFacts): string[] {
     tasks.some(({ status, sending, externalId }) => status === 'pending' && sending && externalId === null),
   )
   const unknown = { status: 'failed', code: 'SUBMIT_UNKNOWN' }
-  // A cancel that the client repeats may come before anybody has found out.
-  const wanted = !lost
-    ? [scenario.ends]
-    : scenario.cancel === 'sending'
-      ? [unknown, scenario.ends]
-      : [unknown]
+  // Where the provider can be asked nothing stays unknown. A cancel that the client repeats may come before anybody has
+  // found out.
+  const wanted =
+    !lost || scenario.oddity === 'finds-late'
+      ? [scenario.ends]
+      : scenario.cancel === 'sending'
+        ? [unknown, scenario.ends]
+        : [unknown]
   must(
     wanted.some(({ status, code }) => task.status === status && task.failureCode === code),
     `it ended as ${task.status} ${task.failureCode ?? ''}, not as ${wanted.map(({ status, code }) => code ?? status).join(' or ')}`,
@@ -56,7 +60,13 @@ export function findViolations(facts: CaseFacts): string[] {
     atDeath.every((state) => state.tasks.every(({ status }) => isActive(status) || status === task.status)),
     'it changed after it had ended',
   )
-  must(end.workRows === 0, `${end.workRows} rows of work are left`)
+  const workRows = scenario.file === 'given-up' ? 1 : 0
+  must(end.workRows === workRows, `${end.workRows} rows of work are left`)
+
+  const letters = task.failureCode === scenario.ends.code && scenario.letter ? [scenario.letter] : []
+  must(end.letters.join() === letters.join(), `the dead letters are of ${end.letters.join(' and ')}`)
+  const unsaved = scenario.oddity === 'plugin-throws' ? 'forgetful' : ''
+  must(task.unsaved.join() === unsaved, `unsaved is "${task.unsaved.join()}"`)
 
   const completed = task.status === 'completed'
   const count = completed ? 1 : 0
@@ -79,7 +89,12 @@ export function findViolations(facts: CaseFacts): string[] {
       end.artifacts.every(({ taskId, messageId }) => taskId === task.id && messageId === task.messageId),
     'the message or the artifact is not of this task',
   )
-  if (files) {
+  if (files && scenario.file) {
+    const [file] = end.artifacts
+    const state = scenario.file === 'expired' ? 'expired' : 'remote'
+    must(file?.state === state && file.problem !== null, `the file is ${file?.state}: ${file?.problem}`)
+    must(files.objects.length + files.unfinished === 0, 'something of a file without a copy is in the store')
+  } else if (files) {
     const [file] = end.artifacts
     must(file?.state === 'stored', `the file is ${file?.state}, not stored`)
     must(files.objects.length === 1, `there are ${files.objects.length} objects for one file`)
@@ -89,6 +104,13 @@ export function findViolations(facts: CaseFacts): string[] {
       file?.sha256 === files.source && files.objects[0]?.sha256 === files.source,
       'the copy is not what its source gives out',
     )
+  }
+  if (heard) {
+    // A repeat is known by its id; each event is one thing that happened, in its order.
+    const events = [...new Map(heard.map(({ id, event }) => [id, event])).values()]
+    const started = task.externalId === null ? [] : ['task.started']
+    const happened = ['task.submitted', ...started, `task.${task.status}`]
+    must(events.join() === happened.join(), `the application heard ${events.join(', ')}`)
   }
   return violations
 }

@@ -26,5 +26,18 @@ export interface ServerProcessSettings {
   kieUrl: string
   /** Where result files are copied to; they are not without it. */
   storeFolder?: string | undefined
+  /** An endpoint of the application's own that is told what happens. */
+  tellUrl?: string | undefined
+  oddity?: Oddity | undefined
   orders?: Orders
 }
+
+/**
+ * What is not as it should be around a server.
+ *
+ * - `refuses-cancels`: the provider takes none.
+ * - `plugin-throws`: a plugin of the application's own does, at every end of a task.
+ * - `provider-away`: nobody listens where the provider should be, until a create was tried in vain.
+ * - `finds-late`: replies to creates are lost, and the provider can be asked what it has accepted; the first time in vain.
+ */
+export type Oddity = 'refuses-cancels' | 'plugin-throws' | 'provider-away' | 'finds-late'

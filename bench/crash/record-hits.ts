@@ -1,6 +1,6 @@
 import type { CrashLab } from './crash-lab.ts'
 import { runCase } from './run-case.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
 
 /** Runs a scenario without a death and returns how often each point was passed. */
 export async function recordHits(lab: CrashLab, scenario: Scenario): Promise<Map<string, number>> {

@@ -1,27 +1,6 @@
-import type { FailureCode, TerminalStatus } from '@holdfast/shared'
-
-/** One way a task can go, and how it ends if nobody dies on the way. */
-export interface Scenario {
-  name: string
-  type: 'image' | 'hurried' | 'impatient'
-  /** Words in brackets tell the simulator what to do. */
-  prompt: string
-  /** Kill points count from here on. */
-  armAt: string
-  /** Files whose points are of interest; the others are those of the first scenario. @default all */
-  around?: readonly string[]
-  ends: { status: TerminalStatus; code: FailureCode | null }
-  /** Most create requests that may reach the provider. */
-  maxSends: number
-  /** Cancelled by its user: once it runs, or while the reply to its create is held back. */
-  cancel?: 'running' | 'sending'
-  /** The client sends its request twice at once, with the same key. */
-  twice?: boolean
-  /** There is a store, and the result is copied to it. */
-  mirror?: boolean
-  /** A first process dies with the create marked as being sent; points are those of the process after it. */
-  afterLostCreate?: boolean
-}
+import { ODD_SCENARIOS } from './odd-scenarios.ts'
+import type { Scenario, WishScenario } from './scenario.ts'
+import { SWEEP_SCENARIOS } from './sweep-scenarios.ts'
 
 const SUBMITTING = [
   'engine/run-submit.ts',
@@ -43,6 +22,7 @@ const POLLING = [
 
 const MIRRORING = ['engine/run-mirror', 'engine/claim-mirrors.ts', 'artifacts/', 'objects/']
 
+/** What `npm run proof -- crash` goes through. */
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'completes',
@@ -87,7 +67,7 @@ export const SCENARIOS: readonly Scenario[] = [
     around: [...SUBMITTING, 'engine/engine.ts', 'engine/hasten-polls.ts'],
     ends: { status: 'failed', code: 'SUBMIT_UNKNOWN' },
     maxSends: 0,
-    afterLostCreate: true,
+    legacy: 'lost-create',
   },
   {
     name: 'fails there',
@@ -105,15 +85,6 @@ export const SCENARIOS: readonly Scenario[] = [
     armAt: 'engine/run-poll.ts',
     around: POLLING,
     ends: { status: 'failed', code: 'TASK_NOT_FOUND' },
-    maxSends: 1,
-  },
-  {
-    name: 'past its deadline',
-    type: 'hurried',
-    prompt: 'a lighthouse [stuck]',
-    armAt: 'engine/run-poll.ts',
-    around: [...POLLING, 'sweeps/sweep-overdue.ts'],
-    ends: { status: 'failed', code: 'DEADLINE_EXCEEDED' },
     maxSends: 1,
   },
   {
@@ -181,16 +152,6 @@ export const SCENARIOS: readonly Scenario[] = [
     twice: true,
   },
   {
-    name: 'waits too long',
-    type: 'impatient',
-    prompt: 'a lighthouse [busy:99]',
-    armAt: 'tasks/create-task.ts',
-    around: ['sweeps/', 'dead-letters/', 'tasks/settle-task.ts', 'tasks/create-settle.ts', 'plugins/'],
-    ends: { status: 'failed', code: 'WAIT_EXCEEDED' },
-    // Turned away each time, so it may be sent again.
-    maxSends: 99,
-  },
-  {
     name: 'attempts spent',
     type: 'image',
     prompt: 'a lighthouse [code:500]',
@@ -199,11 +160,14 @@ export const SCENARIOS: readonly Scenario[] = [
     ends: { status: 'failed', code: 'SUBMIT_REFUSED' },
     // Refused ones were certainly not accepted, so they may be sent again.
     maxSends: 3,
+    letter: 'submit',
   },
+  ...SWEEP_SCENARIOS,
+  ...ODD_SCENARIOS,
 ]
 
 /** The create has arrived and its reply is on the way: what no kill point hits for certain. */
-export const REPLY_UNDER_WAY: Scenario = {
+export const REPLY_UNDER_WAY: WishScenario = {
   name: 'reply under way',
   type: 'image',
   prompt: 'a lighthouse [hang]',

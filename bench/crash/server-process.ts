@@ -2,13 +2,17 @@ import { createServer } from 'node:http'
 import { flushCompileCache } from 'node:module'
 import { createHoldfast, createKie, createLog, defaultTaskTypes, type TaskType } from '@holdfast/server'
 import { createFilesystemStore } from '../../packages/server/src/objects/filesystem-store.ts'
+import type { FindOutcome } from '../../packages/server/src/providers/provider.ts'
+import { CREATED_PATH } from './created-path.ts'
 import type { ServerProcessSettings } from './orders.ts'
 
 /**
  * A server as an application would embed it, with every wait made short, so that what a killed process had claimed
  * comes back within three seconds. Says its port as one line of JSON and ends with whoever started it.
  */
-const { databaseUrl, kieUrl, storeFolder }: ServerProcessSettings = JSON.parse(process.argv[2] ?? '{}')
+const { databaseUrl, kieUrl, storeFolder, tellUrl, oddity }: ServerProcessSettings = JSON.parse(
+  process.argv[2] ?? '{}',
+)
 
 const kie = createKie({
   apiKey: 'crash-key',
@@ -18,11 +22,29 @@ const kie = createKie({
 })
 const image: TaskType = { ...(defaultTaskTypes.image as TaskType), watchedPollMs: 150, credits: 4 }
 
+async function find(): Promise<FindOutcome> {
+  const response = await fetch(new URL(CREATED_PATH, kieUrl))
+  return response.ok
+    ? { kind: 'found', externalId: await response.text() }
+    : { kind: 'inconclusive', reason: 'not listed yet' }
+}
+
 const holdfast = createHoldfast({
   database: databaseUrl,
   auth: async (token) => ({ userId: token, expiresAt: null }),
   // KIE cannot cancel; with a provider that can, that path runs too.
-  providers: [{ ...kie, cancel: async () => true }],
+  providers: [
+    {
+      ...kie,
+      cancel: async () => oddity !== 'refuses-cancels',
+      ...(oddity === 'finds-late' ? { find } : {}),
+    },
+  ],
+  plugins:
+    oddity === 'plugin-throws'
+      ? [{ name: 'forgetful', onSettled: () => Promise.reject(new Error('it forgot how')) }]
+      : [],
+  webhooks: tellUrl ? [{ name: 'app', url: tellUrl, secret: `whsec_${btoa('x'.repeat(32))}` }] : [],
   types: { image, hurried: { ...image, deadlineMs: 500 }, impatient: { ...image, waitLimitMs: 1_000 } },
   credits: { initial: 100 },
   ...(storeFolder

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { CREATED_PATH } from './created-path.ts'
 
 interface ReplyGate {
   url: string
@@ -6,6 +7,12 @@ interface ReplyGate {
   hold(): void
   /** Lets them go. */
   release(): void
+  /** From now on they are lost, and can be asked for: in vain the first time. */
+  lose(): void
+  /** Nobody listens any more. */
+  leave(): Promise<void>
+  /** Somebody does again, at the same place. */
+  comeBack(): Promise<void>
   close(): Promise<void>
 }
 
@@ -13,8 +20,15 @@ interface ReplyGate {
 export async function startReplyGate(target: string): Promise<ReplyGate> {
   let opened = Promise.resolve()
   let release = () => {}
+  let losing = false
+  let accepted = ''
+  let asked = 0
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url === CREATED_PATH) {
+      response.writeHead(accepted && asked++ > 0 ? 200 : 404).end(accepted)
+      return
+    }
     const chunks: Buffer[] = []
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
     const reply = await fetch(new URL(request.url ?? '/', target), {
@@ -28,6 +42,11 @@ export async function startReplyGate(target: string): Promise<ReplyGate> {
     })
     const body = Buffer.from(await reply.arrayBuffer())
     if (request.method === 'POST') await opened
+    if (request.method === 'POST' && losing) {
+      accepted = JSON.parse(body.toString()).data.taskId
+      response.destroy()
+      return
+    }
     const retryAfter = reply.headers.get('retry-after')
     response.writeHead(reply.status, {
       'content-type': reply.headers.get('content-type') ?? 'application/json',
@@ -40,26 +59,38 @@ export async function startReplyGate(target: string): Promise<ReplyGate> {
     // Cut off over there is cut off over here.
     forward(request, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
+  const listen = (port: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', resolve)
+    })
+  const leave = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  await listen(0)
   const address = server.address()
   if (typeof address !== 'object' || !address) throw new Error('The gate has no port.')
 
+  const { port } = address
+
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${port}`,
+    leave,
+    comeBack: () => listen(port),
     hold() {
       opened = new Promise((resolve) => {
         release = resolve
       })
     },
     release: () => release(),
-    close: () =>
-      new Promise((resolve) => {
-        release()
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    lose() {
+      losing = true
+    },
+    close() {
+      release()
+      return leave()
+    },
   }
 }

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chooseKills } from '../../bench/crash/choose-kills.ts'
+import type { CaseReport, CrashCase } from '../../bench/crash/crash-case.ts'
 import { type CrashLab, openCrashLab } from '../../bench/crash/crash-lab.ts'
 import { findPoint } from '../../bench/crash/find-point.ts'
 import type { Moment } from '../../bench/crash/orders.ts'
 import { recordHits } from '../../bench/crash/record-hits.ts'
-import { type CaseReport, type CrashCase, runCase } from '../../bench/crash/run-case.ts'
+import { runCase } from '../../bench/crash/run-case.ts'
 import { runInLanes } from '../../bench/crash/run-in-lanes.ts'
-import { REPLY_UNDER_WAY, SCENARIOS, type Scenario } from '../../bench/crash/scenarios.ts'
+import type { Scenario } from '../../bench/crash/scenario.ts'
+import { REPLY_UNDER_WAY, SCENARIOS } from '../../bench/crash/scenarios.ts'
 
 /** The whole proof, every await of the paths, is `npm run proof -- crash`; this is its most dangerous handful. */
 interface Dangerous {
@@ -174,6 +176,29 @@ const COPYING: Pick<Dangerous, 'title' | 'file' | 'text' | 'moment'>[] = [
   },
 ]
 
+/** Nobody's step but the sweeps': what had to go is gone, what had to stay is there, and what ends, ends once. */
+const SWEEPING: (Pick<Dangerous, 'title' | 'file' | 'text' | 'moment'> & {
+  scenario: string
+  outcome: string
+})[] = [
+  {
+    title: 'with files removed and their rows still naming them',
+    scenario: 'things of all ages',
+    file: 'sweeps/sweep-expired-files.ts',
+    text: 'await objects?.delete(',
+    moment: 'after',
+    outcome: 'swept',
+  },
+  {
+    title: 'while a silent task is being given up',
+    scenario: 'falls silent',
+    file: 'sweeps/sweep-silent.ts',
+    text: 'const result = await sparingOthers(',
+    moment: 'during',
+    outcome: 'SILENT_TOO_LONG',
+  },
+]
+
 const [completes] = SCENARIOS as [Scenario]
 const isCopied = SCENARIOS.find(({ name }) => name === 'is copied') as Scenario
 const LANES = 3
@@ -197,6 +222,10 @@ beforeAll(async () => {
       kill: { point: findPoint(lab.points, file, text), moment, hit: 1 },
     })
   }
+  for (const { title, scenario: name, file, text, moment } of SWEEPING) {
+    const scenario = SCENARIOS.find((one) => one.name === name) as Scenario
+    cases.set(title, { scenario, kill: { point: findPoint(lab.points, file, text), moment, hit: 1 } })
+  }
   cases.set(REPLY_UNDER_WAY.name, { scenario: REPLY_UNDER_WAY, killOnCreate: true })
   const kills = chooseKills(completes, await recordHits(lab, completes), 5)
   const random = seeded(SEED)
@@ -219,6 +248,10 @@ describe('a server killed with SIGKILL and started again (F8, F10, F11)', () => 
 
   it.each(COPYING)('$title: one message, one object, the right bytes (O2)', ({ title }) => {
     expectReport(title, { violations: [], died: true, outcome: 'completed', creates: 1, messages: 1 })
+  })
+
+  it.each(SWEEPING)('$title: $outcome (O5, O6, Q4)', ({ title, outcome }) => {
+    expectReport(title, { violations: [], died: true, outcome })
   })
 
   it('while the reply to the create is under way: one create, SUBMIT_UNKNOWN', () => {

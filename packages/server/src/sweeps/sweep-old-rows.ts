@@ -19,7 +19,7 @@ const MOST = 1_000
  * Messages stay, and with them the rows of the files they show; the ledger stays too.
  */
 export async function sweepOldRows({ sql, retention = defaultRetention }: SweepContext): Promise<number> {
-  const removed = await transaction(sql, async (tx) => {
+  return transaction(sql, async (tx) => {
     const old = await tx<{ id: string }[]>`
       select t.id from holdfast.tasks t
       where t.finished_at <= now() - ${Math.min(retention.finishedMs, retention.failedMs)}::float8 * interval '1 ms'
@@ -45,14 +45,4 @@ export async function sweepOldRows({ sql, retention = defaultRetention }: SweepC
     `
     return ids.length
   })
-  const deliveries = await sql`
-    delete from holdfast.webhook_deliveries where ctid = any(array(
-      select ctid from holdfast.webhook_deliveries where received_at <= now() - interval '7 days' order by received_at limit ${MOST}
-    ))
-  `
-  await sql`
-    with gone as (delete from holdfast.webhook_endpoints where seen_at <= now() - interval '1 day' returning id)
-    delete from holdfast.work w using gone where w.kind = 'deliver' and w.provider = gone.id
-  `
-  return removed + deliveries.count
 }

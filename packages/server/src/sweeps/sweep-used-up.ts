@@ -2,7 +2,10 @@ import type { SweepContext } from './run-sweeps.ts'
 
 const MOST = 10_000
 
-/** Rows that have had their time: idempotency keys past their 30 days, shares of replicas that are gone. */
+/**
+ * Rows that have had their time: idempotency keys past their 30 days, shares of replicas that are gone, the names of
+ * webhooks heard long ago, and endpoints that no server has had in its settings for a day.
+ */
 export async function sweepUsedUp({ sql }: SweepContext): Promise<number> {
   const keys = await sql`
     delete from holdfast.idempotency_keys where (user_id, key) in (
@@ -10,5 +13,16 @@ export async function sweepUsedUp({ sql }: SweepContext): Promise<number> {
     )
   `
   const shares = await sql`delete from holdfast.budget_shares where expires_at <= now() - interval '1 h'`
-  return keys.count + shares.count
+  const heard = await sql`
+    delete from holdfast.webhook_deliveries where ctid = any(array(
+      select ctid from holdfast.webhook_deliveries where received_at <= now() - interval '7 days' order by received_at limit ${MOST}
+    ))
+  `
+  // What was still to be told to them goes with them, and so does the work of telling it.
+  const [forgotten] = await sql<[{ count: number }]>`
+    with gone as (delete from holdfast.webhook_endpoints where seen_at <= now() - interval '1 day' returning id),
+      work as (delete from holdfast.work w using gone where w.kind = 'deliver' and w.provider = gone.id)
+    select count(*)::int as count from gone
+  `
+  return keys.count + shares.count + heard.count + forgotten.count
 }

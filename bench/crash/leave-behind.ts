@@ -1,0 +1,91 @@
+import type { CrashLab } from './crash-lab.ts'
+import { findPoint } from './find-point.ts'
+import { letTimePass } from './let-time-pass.ts'
+import type { Legacy } from './scenario.ts'
+import type { Stage } from './stage.ts'
+import { until } from './until.ts'
+
+interface Beginning {
+  lab: CrashLab
+  stage: Stage
+  /** Makes what the wish belongs to. */
+  begin(): Promise<void>
+  submit(): Promise<unknown>
+}
+
+interface LeftBehind {
+  /** A request that the dead process has not answered. */
+  submitted?: Promise<unknown>
+  /** What else happens while the process runs that came after it. */
+  goOn?(): Promise<void>
+}
+
+const WITHIN = { withinMs: 30_000 }
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** What a first process does with a wish until it is killed, and what time does to it then. */
+export const leaveBehind: Record<Legacy, (beginning: Beginning) => Promise<LeftBehind>> = {
+  async 'lost-create'({ lab, stage, begin, submit }) {
+    const point = findPoint(lab.points, 'engine/run-submit.ts', '(await markSending(')
+    const first = await stage.start({
+      sourcesFile: lab.sourcesFile,
+      armAt: '',
+      kill: { point, moment: 'after', hit: 1 },
+    })
+    await begin()
+    const submitted = submit()
+    await stage.bury(first)
+    return { submitted }
+  },
+
+  async silent(beginning) {
+    const { sql, simulator } = beginning.stage
+    const taskId = await dieUnheard(beginning)
+    await letTimePass(sql, taskId, 2 * HOUR_MS + MINUTE_MS)
+    await pollLater(sql, taskId)
+    const polls = () => simulator.log.filter(({ path }) => path.includes('/recordInfo')).length
+    const before = polls()
+    return {
+      async goOn() {
+        await until('a last poll', async () => polls() > before, WITHIN)
+        const [task] = await sql`select status from holdfast.tasks`
+        if (task?.status !== 'running') throw new Error(`It is ${task?.status} without a last chance.`)
+        await sql`update holdfast.work set silent_since = silent_since - interval '5 min'`
+      },
+    }
+  },
+
+  async 'unheard-for-a-day'(beginning) {
+    const { sql } = beginning.stage
+    const taskId = await dieUnheard(beginning)
+    await letTimePass(sql, taskId, 25 * HOUR_MS)
+    await pollLater(sql, taskId)
+    return {}
+  },
+}
+
+/** Runs it until a poll has told nothing. */
+async function dieUnheard({ stage, begin, submit }: Beginning): Promise<string> {
+  const first = await stage.start()
+  await begin()
+  await submit()
+  const { taskId } = await until(
+    'a poll that tells nothing',
+    async () => {
+      const [work] = await stage.sql<{ taskId: string }[]>`
+        select task_id as "taskId" from holdfast.work where kind = 'poll' and silent_since is not null
+      `
+      return work
+    },
+    WITHIN,
+  )
+  await first.kill()
+  await stage.bury(first)
+  return taskId
+}
+
+/** What comes now comes from a sweep. */
+async function pollLater(sql: Stage['sql'], taskId: string): Promise<void> {
+  await sql`update holdfast.work set due_at = now() + interval '1 h' where task_id = ${taskId} and kind = 'poll'`
+}

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type postgres from 'postgres'
+import { type CaseState, isFinished, readCaseState } from './case-state.ts'
+import {
+  type CaseReport,
+  type CrashCase,
+  DIES_WITHIN_MS,
+  FINISH_WITHIN_MS,
+  LAST_STEPS_MS,
+} from './crash-case.ts'
+import type { CrashLab } from './crash-lab.ts'
+import { findViolations } from './find-violations.ts'
+import { leaveBehind } from './leave-behind.ts'
+import type { Orders } from './orders.ts'
+import type { WishScenario } from './scenario.ts'
+import { onStage, type Stage } from './stage.ts'
+import { hashOfSource, readStoredFiles } from './stored-files.ts'
+import { until } from './until.ts'
+
+/** What a dead process was telling the application is taken up when its lease is over, which nobody needs to wait for. */
+async function look(sql: postgres.Sql): Promise<CaseState> {
+  const state = await readCaseState(sql)
+  await sql`update holdfast.work set due_at = due_at - interval '6 min' where kind = 'deliver'`
+  return state
+}
+
+/** One wish of one user, with a server dying at the given point and another one started after it. */
+export function runWish(lab: CrashLab, crash: CrashCase<WishScenario>): Promise<CaseReport> {
+  const { mirror, told, oddity } = crash.scenario
+  const storeFolder = mirror ? lab.newFile('store') : undefined
+  return onStage(lab, { storeFolder, told, oddity, look }, (stage) => play(lab, crash, stage, storeFolder))
+}
+
+async function play(
+  lab: CrashLab,
+  crash: CrashCase<WishScenario>,
+  stage: Stage<CaseState>,
+  storeFolder: string | undefined,
+): Promise<Omit<CaseReport, 'said'>> {
+  const { scenario, kill } = crash
+  const { sql, client, simulator, gate, atDeath } = stage
+  const recordFile = crash.record ? lab.newFile('passed') : undefined
+  if (scenario.cancel === 'sending') gate.hold()
+  const sends = () => simulator.log.filter(({ path }) => path.endsWith('/createTask')).length
+
+  const conversationId = randomUUID()
+  const key = randomUUID()
+  const submission = {
+    type: scenario.type,
+    params: { prompt: scenario.prompt },
+    conversationId,
+    placeholderId: `placeholder-${key}`,
+  }
+  const orders: Orders = { sourcesFile: lab.sourcesFile, armAt: scenario.armAt, kill, recordFile }
+  const answeredIds: string[] = []
+  const submit = async () => answeredIds.push((await client.submit(submission, key)).task.id)
+
+  const legacy = scenario.legacy && leaveBehind[scenario.legacy]
+  const left = await legacy?.({ lab, stage, begin: () => client.createConversation(conversationId), submit })
+  const watched = await stage.start(orders)
+  // At once: it may die before it answers anything.
+  stage.succeed(watched)
+  await left?.submitted
+  if (!legacy) await client.createConversation(conversationId)
+
+  if (scenario.twice) {
+    const keys = await stage.database.holdKeys()
+    const both = Promise.all([submit(), submit()])
+    // Waited for below; should the collision fail to come, that is what is told.
+    both.catch(() => undefined)
+    // Both have found no earlier task and are about to take the key.
+    await until('a collision', async () => !watched.isAlive() || (await keys.waiting()) >= 2, {
+      withinMs: FINISH_WITHIN_MS,
+    }).finally(() => keys.release())
+    await both
+  } else {
+    await submit()
+  }
+  await left?.goOn?.()
+  if (scenario.oddity === 'provider-away') await returnToProvider(stage)
+  const created = () =>
+    until('the create at the provider', async () => simulator.creates() === 1, {
+      withinMs: FINISH_WITHIN_MS,
+      everyMs: 2,
+    })
+  if (crash.killOnCreate) {
+    await created()
+    await watched.kill()
+  }
+  if (scenario.cancel) {
+    const running = async () => (await readCaseState(sql)).tasks.some(({ status }) => status === 'running')
+    if (scenario.cancel === 'sending') await created()
+    else await until('a running task', running, { withinMs: FINISH_WITHIN_MS })
+    const status = await client.cancel(answeredIds[0] ?? '')
+    // A server that died in between may have left a task that has ended as unknown.
+    const may = scenario.cancel === 'sending' && !watched.isAlive() ? [200, 409] : [200]
+    if (!may.includes(status)) throw new Error(`The cancel was answered with ${status}`)
+    gate.release()
+  }
+
+  const finished = () =>
+    until('the end of the task', async () => isFinished(await readCaseState(sql)), {
+      withinMs: FINISH_WITHIN_MS,
+    }).catch(() => undefined)
+  await finished()
+  await Promise.race([watched.died, sleep(kill ? DIES_WITHIN_MS : LAST_STEPS_MS)])
+  const died = !watched.isAlive()
+  if (died) {
+    await stage.succeeded()
+    await finished()
+  }
+  const passed = recordFile ? (await readFile(recordFile, 'utf8')).trim().split('\n') : []
+  // The client asks once more, as after a lost answer: it must find the same task.
+  await submit()
+
+  const end = await readCaseState(sql)
+  const [task] = end.tasks
+  const creates = simulator.creates()
+  const [artifact] = end.artifacts
+  const files =
+    storeFolder && artifact
+      ? {
+          ...(await readStoredFiles(storeFolder)),
+          source: artifact.state === 'stored' ? await hashOfSource(artifact.sourceUrl) : '',
+        }
+      : null
+  return {
+    died,
+    outcome: task ? (task.failureCode ?? task.status) : 'no task',
+    creates,
+    sends: sends(),
+    messages: end.messages.length,
+    violations: findViolations({
+      scenario,
+      atDeath,
+      end,
+      answeredIds,
+      creates,
+      sends: sends(),
+      files,
+      heard: stage.heard,
+    }),
+    passed,
+  }
+}
+
+/** When a create was tried in vain. The next try may be 16 s away, which nobody needs to wait for. */
+async function returnToProvider({ sql, gate }: Stage): Promise<void> {
+  await until(
+    'a create in vain',
+    async () => {
+      // Whoever dies with the create marked leaves a task that ends as unknown, and is not tried again.
+      const [tried] = await sql`
+        select from holdfast.tasks t join holdfast.provider_jobs j on j.task_id = t.id
+        where j.last_error is not null or t.finished_at is not null
+      `
+      return tried
+    },
+    { withinMs: FINISH_WITHIN_MS },
+  )
+  await gate.comeBack()
+  await sql`update holdfast.work set due_at = least(due_at, now() + interval '1 s') where kind = 'submit'`
+}

@@ -1,0 +1,50 @@
+import type { FailureCode, TerminalStatus } from '@holdfast/shared'
+import type { Oddity } from './orders.ts'
+
+interface Watched {
+  name: string
+  /** Kill points count from here on. */
+  armAt: string
+  /** Files whose points are of interest; the others are those of the first scenario. @default all */
+  around?: readonly string[]
+}
+
+/** One way a task can go, and how it ends if nobody dies on the way. */
+export interface WishScenario extends Watched {
+  type: 'image' | 'hurried' | 'impatient'
+  /** Words in brackets tell the simulator what to do. */
+  prompt: string
+  ends: { status: TerminalStatus; code: FailureCode | null }
+  /** Most create requests that may reach the provider. */
+  maxSends: number
+  /** Cancelled by its user: once it runs, or while the reply to its create is held back. */
+  cancel?: 'running' | 'sending'
+  /** The client sends its request twice at once, with the same key. */
+  twice?: boolean
+  /** There is a store, and the result is copied to it. */
+  mirror?: boolean
+  /** Why it is not: its source is dead, or must not be copied from. Then it stays there, and the work waits for its death. */
+  file?: 'expired' | 'given-up'
+  /** The application has an endpoint that is told what happens. */
+  told?: boolean
+  oddity?: Oddity
+  /** What is left to an operator when it has ended so. @default nothing */
+  letter?: 'submit' | 'cancel'
+  /** A first process begins with it, is killed, and leaves this behind; points are those of the process after it. */
+  legacy?: Legacy
+}
+
+/**
+ * - `lost-create`: marked as being sent, and nobody knows whether it was.
+ * - `silent`: running, with nothing heard of it for more than two hours. Once it was asked about again, in vain, five
+ *   more minutes pass.
+ * - `unheard-for-a-day`: running, with its deadline more than a day ago and nothing heard since.
+ */
+export type Legacy = 'lost-create' | 'silent' | 'unheard-for-a-day'
+
+/** Many tasks that have ended, some of them long ago: what must go goes, and what must stay stays. */
+export interface TidyScenario extends Watched {
+  tidy: true
+}
+
+export type Scenario = WishScenario | TidyScenario

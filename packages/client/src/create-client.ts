@@ -187,7 +187,7 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
         type: known?.type ?? '',
         params: known?.params ?? {},
         conversationId: known?.conversationId ?? undefined,
-        placeholderId: placeholderIdOf({ id: taskId, placeholderId: known?.placeholderId ?? null }),
+        placeholderId: placeholderIdOf({ placeholderId: null, ...known, id: taskId }),
       }
       return (await current().submit({ key: randomId(), body, retryOf: taskId })).task
     },

@@ -32,6 +32,8 @@ export function startSession(options: SessionOptions): Session {
   let { getToken } = user
   let connection: Connection | undefined
   let callOffHello = () => {}
+  /** The first question, until a connection goes on from it. */
+  let asked: Promise<void> | undefined
   /** Not before the copy was read or the server has answered: an empty start must not replace a good copy. */
   let maySave = false
 
@@ -50,7 +52,7 @@ export function startSession(options: SessionOptions): Session {
   const keep = createKeep(openStore(scope.app), (health) => {
     if (!signal.aborted) store.set(health)
   })
-  const copy = createLocalCopy(keep, `${scope.user}:tasks`, clock)
+  const copy = createLocalCopy(keep, items, `${scope.user}:tasks`, clock)
   const origins = createOrigins({
     session: createItems(environment.sessionStorage),
     durable: items,
@@ -149,8 +151,12 @@ export function startSession(options: SessionOptions): Session {
       random,
       signal,
       push: push && stream !== undefined,
-      isSynced: feed.isSynced,
-      sync: () => feed.sync(),
+      isSynced: () => !asked && feed.isSynced(),
+      sync() {
+        const first = asked
+        asked = undefined
+        return first ?? feed.sync()
+      },
       stream: async ({ onNews, ...how }) =>
         stream?.({
           ...how,
@@ -174,6 +180,8 @@ export function startSession(options: SessionOptions): Session {
     disconnect()
     store.set({ role: 'leader', connection: 'offline' })
     save()
+    // It was answered before there was anybody to tell.
+    if (asked && feed.isSynced()) feed.tellAll()
     open(exclusive, epoch)
     sendAll()
   }
@@ -183,6 +191,7 @@ export function startSession(options: SessionOptions): Session {
     store.set({ role: 'follower', connection: 'follower' })
     // The leader is of another release: it keeps the stream, and we look for ourselves.
     if (!understood) return open(false, 0)
+    asked = undefined
     channel?.post({ kind: 'hello' })
     callOffHello = clock.after(ANSWER_WITHIN_MS, () => {
       // Offline as well, then: the leader will tell when it gets through.
@@ -193,6 +202,7 @@ export function startSession(options: SessionOptions): Session {
   /** The page may come back from the back/forward cache, having missed what the others said. */
   function rest() {
     disconnect()
+    asked = undefined
     feed.forgetCursor()
     store.set({ role: 'follower', connection: 'offline' })
     void copy.flush()
@@ -221,18 +231,27 @@ export function startSession(options: SessionOptions): Session {
     const reading = copy.read()
     const looked = outbox.look()
     const tasks = await reading
-    if (!signal.aborted && tasks) {
+    if (signal.aborted) return
+    if (tasks) {
       // Nobody else has these objects.
       for (const task of tasks) task.stale = true
       store.apply({ tasks }, origins)
       store.set({ restore: 'from-cache' })
     }
+    // Nobody would tell: this tab asks before it knows that it leads. The answer is as good should it not.
+    if (ladder.seemsFree() && environment.isVisible()) {
+      asked = feed.sync(true)
+      asked.catch(({ retryAfterMs }) => {
+        // Who leads asks again at once, unless the server wants to be left alone for a while.
+        if (!retryAfterMs) asked = undefined
+      })
+    }
     await looked
     maySave = store.getState().storage === 'durable'
+    // Not sooner: it keeps the database busy, and nobody waits for it.
+    if (!signal.aborted) leadership.start({ lead, follow, rest, wake: () => wake('visible') })
   }
   const painted = paint()
-  // It takes a moment to find out who leads, which the reading above need not wait for.
-  leadership.start({ lead, follow, rest, wake: () => wake('visible'), ready: painted })
 
   function stop() {
     stopWaking()
@@ -256,7 +275,7 @@ export function startSession(options: SessionOptions): Session {
       origins.expect(wish.body.placeholderId, origins.tab)
       return outbox.add({ ...wish, createdAt: feed.serverNow(), madeBy: origins.tab })
     },
-    learn: (task) => feed.learn(task),
+    learn: feed.learn,
     async refresh() {
       await feed.sync(true)
       if (signal.aborted) throw signedOut()

@@ -6,7 +6,7 @@ import { addressesEnd } from '../store/addresses-end.ts'
 import type { TrackedTask } from '../store/merge-tasks.ts'
 import type { TaskNews, TaskStore } from '../store/task-store.ts'
 import type { TabMessage } from '../tabs/tab-message.ts'
-import type { StreamNews, Transport } from '../transport/transport.ts'
+import type { StreamNews, SyncQuestion, Transport } from '../transport/transport.ts'
 import type { Emit } from './client-events.ts'
 
 /** What the server takes in one request. */
@@ -105,13 +105,11 @@ export function createTaskFeed(options: TaskFeedOptions) {
     const led = options.stillLeads()
     const all = Object.values(store.getState().tasks)
     const held = everything ? all.slice(-MAX_KNOWN) : [...unfinished(), ...all.filter(isRunningOut)]
-    const known = Object.fromEntries(
-      held.map((task): [string, [number, number | null]] => [
-        task.id,
-        // Of a state that is not known, the server tells everything, with addresses that work.
-        isRunningOut(task) ? [0, null] : [task.version, task.progress],
-      ]),
-    )
+    const known: SyncQuestion['known'] = {}
+    for (const task of held) {
+      // Of a state that is not known, the server tells everything, with addresses that work.
+      known[task.id] = isRunningOut(task) ? [0, null] : [task.version, task.progress]
+    }
     const answer = await transport.sync({ known, cursor: everything ? null : cursor })
     // Robbed meanwhile: what a former leader asked for is not taken in.
     if (!led || options.stillLeads()) takeInAnswer(answer, everything)

@@ -2,7 +2,9 @@ import { IDBFactory, IDBObjectStore } from 'fake-indexeddb'
 import { get, promisifyRequest, set } from 'idb-keyval'
 import { describe, expect, it, vi } from 'vitest'
 import { createManualClock } from '../../test/manual-clock.ts'
+import { MemoryStorage } from '../../test/memory-storage.ts'
 import { trackedTask } from '../../test/tracked-task.ts'
+import { createItems } from '../environment/items.ts'
 import { openIdbStore } from './idb-store.ts'
 import { createKeep, type Health } from './kept.ts'
 import { createLocalCopy } from './local-copy.ts'
@@ -10,16 +12,19 @@ import { createLocalCopy } from './local-copy.ts'
 function setUp({
   indexedDB = new IDBFactory(),
   userId = 'alice',
+  storage = null,
 }: {
   indexedDB?: IDBFactory | null
   userId?: string
+  /** Most tests look at the database alone. */
+  storage?: MemoryStorage | null
 } = {}) {
   const clock = createManualClock()
   const health: string[] = []
   const disk = indexedDB && openIdbStore(indexedDB, 'holdfast:app', clock)
   const onHealth = ({ storage, storageProblem }: Health) =>
     health.push(storageProblem ? `${storage}: ${storageProblem}` : storage)
-  const copy = createLocalCopy(createKeep(disk, onHealth), userId, clock)
+  const copy = createLocalCopy(createKeep(disk, onHealth), createItems(storage), userId, clock)
   return { clock, copy, health, indexedDB: indexedDB ?? new IDBFactory(), disk }
 }
 
@@ -159,5 +164,74 @@ describe('the local copy', () => {
     await copy.flush()
     expect(health.at(-1)).toBe('memory: full')
     put.mockRestore()
+  })
+})
+
+describe('a small local copy', () => {
+  const many = Object.fromEntries(
+    Array.from({ length: 300 }, (_, n) => [`many-${n}`, trackedTask({ id: `many-${n}` })]),
+  )
+
+  it('F2: is there without waiting for the database', async () => {
+    const storage = new MemoryStorage()
+    const { copy } = setUp({ storage })
+    copy.save({ a: task })
+    await copy.flush()
+    const stuck = { open: () => ({}) } as unknown as IDBFactory
+    expect(await setUp({ indexedDB: stuck, storage }).copy.read()).toEqual([task])
+  })
+
+  it('is written before the page is gone, which the database may not be', () => {
+    const storage = new MemoryStorage()
+    const { copy } = setUp({ storage })
+    copy.save({ a: task })
+    void copy.flush()
+    expect(storage.getItem('alice')).toContain('"id":"a"')
+  })
+
+  it('that has grown is only in the database', async () => {
+    const storage = new MemoryStorage()
+    const { copy, indexedDB } = setUp({ storage })
+    copy.save({ a: task })
+    await copy.flush()
+    copy.save(many)
+    await copy.flush()
+    expect(storage.size).toBe(0)
+    expect(await setUp({ indexedDB, storage }).copy.read()).toHaveLength(300)
+  })
+
+  it('that no longer fits leaves no older one behind', async () => {
+    const storage = new MemoryStorage()
+    const { copy, indexedDB } = setUp({ storage })
+    copy.save({ a: task })
+    await copy.flush()
+    vi.spyOn(storage, 'setItem').mockImplementation(() => {
+      throw new DOMException('full', 'QuotaExceededError')
+    })
+    copy.save({ a: { ...task, version: 2 } })
+    await copy.flush()
+    expect(await setUp({ indexedDB, storage }).copy.read()).toEqual([{ ...task, version: 2 }])
+  })
+
+  it.each(['garbage', '{"schema":0,"tasks":[]}', '{"schema":2,"tasks":[null]}'])(
+    'that cannot be used counts as none: %s',
+    async (text) => {
+      const storage = new MemoryStorage()
+      const { copy, indexedDB } = setUp()
+      copy.save({ a: task })
+      await copy.flush()
+      storage.setItem('alice', text)
+      expect(await setUp({ indexedDB, storage }).copy.read()).toEqual([task])
+    },
+  )
+
+  it('F3: goes with the rest', async () => {
+    const storage = new MemoryStorage()
+    const { copy } = setUp({ storage })
+    copy.save({ a: task })
+    await copy.flush()
+    await copy.purge()
+    expect(storage.size).toBe(0)
+    expect(await copy.read()).toBeNull()
   })
 })

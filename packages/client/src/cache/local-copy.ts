@@ -1,5 +1,6 @@
 import { isTerminal } from '@holdfast/shared'
 import type { Clock } from '../environment/clock.ts'
+import { type Items, readJson } from '../environment/items.ts'
 import type { TaskMap, TrackedTask } from '../store/merge-tasks.ts'
 import type { Keep } from './kept.ts'
 
@@ -10,6 +11,11 @@ const WRITE_AFTER_MS = 250
 /** What the server's first answer covers as well. */
 const KEEP_ENDED_MS = 24 * 60 * 60 * 1_000
 const KEEP_ENDED = 100
+/**
+ * What is shorter is in localStorage as well, which answers at once where a database takes as long as everything else
+ * before the first paint. A fiftieth of the room there is for the whole origin.
+ */
+const SMALL_LENGTH = 100_000
 
 /** One user's tasks, kept in this browser so that the next visit can paint before the network answers. */
 export interface LocalCopy {
@@ -27,7 +33,7 @@ interface StoredCopy {
   tasks: TrackedTask[]
 }
 
-export function createLocalCopy(keep: Keep, key: string, clock: Clock): LocalCopy {
+export function createLocalCopy(keep: Keep, items: Items, key: string, clock: Clock): LocalCopy {
   const record = keep(key, isStoredCopy)
   let waiting: TaskMap | undefined
   let callOff: (() => void) | undefined
@@ -36,17 +42,24 @@ export function createLocalCopy(keep: Keep, key: string, clock: Clock): LocalCop
     callOff?.()
     callOff = undefined
     waiting = undefined
+    // Also when a new one follows: should that not fit, an old one is worse than none.
+    items.set(key, null)
   }
 
   async function flush() {
     if (!waiting) return
     const copy: StoredCopy = { schema: SCHEMA, tasks: worthKeeping(waiting, clock.now()) }
     drop()
+    const text = JSON.stringify(copy)
+    if (text.length < SMALL_LENGTH) items.set(key, text)
     await record.change(() => copy)
   }
 
   return {
-    read: async () => (await record.read())?.tasks ?? null,
+    async read() {
+      const small = readJson(items, key)
+      return (isStoredCopy(small) ? small : await record.read())?.tasks ?? null
+    },
     save(tasks) {
       waiting = tasks
       callOff ??= clock.after(WRITE_AFTER_MS, () => void flush())

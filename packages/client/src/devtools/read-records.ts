@@ -36,7 +36,8 @@ export async function readRecords(
     bytes: bytesOf(value),
     value,
   }))
-  for (const key of [`${scope.user}:lease`, `${scope.user}:mine`, `${scope.app}:browser`]) {
+  const names = ['lease', 'mine', 'tasks'].map((name) => `${scope.user}:${name}`)
+  for (const key of [...names, `${scope.app}:browser`]) {
     const text = items?.getItem(key) ?? null
     if (text === null) continue
     rows.push({ key, where: 'localStorage', about: about(key), bytes: text.length, value: parsed(text) })

@@ -42,3 +42,7 @@ export function nameIn(items: Items, key: string): string {
   items.set(key, name)
   return name
 }
+
+/** What has been stored or sent may be anything. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null

@@ -1,6 +1,7 @@
 import { isTerminal } from '@holdfast/shared'
 import type { KeptRecord } from '../cache/kept.ts'
 import type { Clock } from '../environment/clock.ts'
+import { isObject } from '../environment/items.ts'
 import type { TrackedTask } from '../store/merge-tasks.ts'
 
 /** Far more than the server's first answer brings up again. */
@@ -138,8 +139,7 @@ export function createInbox(options: InboxOptions): Inbox {
 }
 
 export function isInboxRecord(value: unknown): value is InboxRecord {
-  const record = value as Partial<InboxRecord> | null
-  return typeof record?.since === 'string' && typeof record.entries === 'object' && record.entries !== null
+  return isObject(value) && typeof value.since === 'string' && isObject(value.entries)
 }
 
 /** In the same millisecond counts as after it: rather twice than never. */

@@ -118,7 +118,6 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     for (;;) {
       try {
         let taken = signal.aborted ? null : await level.tryTake()
-        await events?.ready
         const why = taken ? 'free' : 'freed'
         if (!taken && !signal.aborted) {
           watchLeader()

@@ -50,6 +50,11 @@ export function createLadder({ environment, items, disk, name, tabId, onMessage 
   return {
     leadership,
     channel,
+    /**
+     * Whether nobody leads, by the look of it. A hidden leader's timers run once a minute, so that its lease may have run
+     * out that long ago.
+     */
+    seemsFree: () => (leases.seen()?.expiresAt ?? 0) + 60_000 <= clock.now(),
     inspect: () => ({
       ...leadership.inspect(),
       epoch: leadership.epoch(),

@@ -33,7 +33,7 @@ function createWorld(makeLevel: MakeLevel) {
   const browser = createSimulatedBrowser()
   const all: Contender[] = []
 
-  function open(visible = true, ready?: Promise<void>): Contender {
+  function open(visible = true): Contender {
     const tab = browser.openTab(visible)
     const leases = createLeases({
       items: createItems(browser.localStorage),
@@ -71,7 +71,6 @@ function createWorld(makeLevel: MakeLevel) {
       leadership,
     }
     leadership.start({
-      ready,
       lead(exclusive, epoch) {
         Object.assign(contender, { role: 'leader', epoch, exclusive, stoodStill: false })
         contender.epochs.push(epoch)
@@ -102,43 +101,6 @@ function createWorld(makeLevel: MakeLevel) {
 }
 
 describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => {
-  it('has taken the lead before it is ready, but acts only then', async () => {
-    const world = createWorld(makeLevel)
-    let beReady = () => {}
-    const first = world.open(
-      true,
-      new Promise((resolve) => {
-        beReady = resolve
-      }),
-    )
-    await settle()
-    expect(first.role).toBe('none')
-    const second = world.open()
-    await settle()
-    expect(second.role).toBe('follower')
-    beReady()
-    await settle()
-    expect([first.role, second.role]).toEqual(['leader', 'follower'])
-  })
-
-  it('that ends before it is ready leaves the lead to others', async () => {
-    const world = createWorld(makeLevel)
-    let beReady = () => {}
-    const first = world.open(
-      true,
-      new Promise((resolve) => {
-        beReady = resolve
-      }),
-    )
-    await settle()
-    first.leadership.stop()
-    beReady()
-    await settle()
-    const second = world.open()
-    await settle()
-    expect([first.role, second.role]).toEqual(['none', 'leader'])
-  })
-
   it('F5: is one of many that begin together, and the others follow', async () => {
     const world = createWorld(makeLevel)
     for (let n = 0; n < 8; n++) world.open()

@@ -5,8 +5,6 @@ import type { Leases } from './lease.ts'
 import type { Level } from './level.ts'
 
 export interface LeadershipEvents {
-  /** What was found out before is told then. */
-  ready?: Promise<unknown>
   /** `exclusive`: no other tab leads, so a stream may be opened. */
   lead(exclusive: boolean, epoch: number): void
   /** Another tab leads. `understood`: it speaks our protocol, so it will tell us what happens. */

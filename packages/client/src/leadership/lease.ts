@@ -48,10 +48,10 @@ export function createLeases({ items, store, name, tabId, clock }: LeasesOptions
   const write = (lease: Lease) => items.set(key, JSON.stringify(lease))
 
   function seen(): Lease | null {
-    const lease = readJson(items, key) as Partial<Lease> | null
+    const lease = readJson(items, key) as Lease | null
     if (!Number.isSafeInteger(lease?.epoch) || typeof lease?.expiresAt !== 'number') return null
-    known = Math.max(known, lease.epoch ?? 0)
-    return lease as Lease
+    known = Math.max(known, lease.epoch)
+    return lease
   }
 
   function highest(epoch = 0): number {

@@ -1,5 +1,5 @@
 import { isTerminal } from '@holdfast/shared'
-import { oldestFirst, toPlaceholders } from '../placeholders/placeholder.ts'
+import { oldestFirst, type Placeholder, toPlaceholders } from '../placeholders/placeholder.ts'
 import type { TaskMap, TrackedTask } from '../store/merge-tasks.ts'
 import type { ClientState } from '../store/task-store.ts'
 import type { AnyTasks, TaskCatalog, TypedPlaceholder, TypedTask } from './task-catalog.ts'
@@ -25,16 +25,33 @@ export function selectRestored(conversationId: string | null | undefined, passed
   const tasksOf = selectTasks(conversationId)
   const unsentOf = selectTasks(conversationId)
   let last: { tasks: TrackedTask[]; unsent: TrackedTask[]; offset: number; value: RestoredTasks } | undefined
+  let placeholdersOf: () => Placeholder[]
   return ({ tasks: all, unsent: drafts, restore, clockOffset: offset }: ClientState): RestoredTasks => {
     const tasks = tasksOf(all)
     const unsent = unsentOf(drafts)
     const isSame = last?.tasks === tasks && last.unsent === unsent && last.offset === offset
     if (last && isSame && last.value.restore === restore) return last.value
-    const now = Math.max(passed, Date.now() + offset)
-    const placeholders = last && isSame ? last.value.placeholders : toPlaceholders([...tasks, ...unsent], now)
-    const isRestoring = restore === 'loading' || restore === 'from-cache'
-    last = { tasks, unsent, offset, value: { tasks, placeholders, restore, isRestoring } }
-    return last.value
+    if (!isSame) placeholdersOf = lazily(tasks, unsent, Math.max(passed, Date.now() + offset))
+    const shown = placeholdersOf
+    const value: RestoredTasks = {
+      tasks,
+      get placeholders() {
+        return shown()
+      },
+      restore,
+      isRestoring: restore === 'loading' || restore === 'from-cache',
+    }
+    last = { tasks, unsent, offset, value }
+    return value
+  }
+}
+
+/** Whoever shows the tasks themselves does not wait for what he does not look at. */
+function lazily(tasks: TrackedTask[], unsent: TrackedTask[], now: number): () => Placeholder[] {
+  let made: Placeholder[] | undefined
+  return () => {
+    made ??= toPlaceholders([...tasks, ...unsent], now)
+    return made
   }
 }
 

@@ -45,7 +45,9 @@ export function useRestoredTasks<T>(options: RestoredTasksOptions<T> = {}): T {
       if (next) timer = setTimeout(() => setPassed(next.at), next.in)
     }
     schedule()
-    const unsubscribe = store.subscribe(schedule)
+    const unsubscribe = store.subscribe(({ tasks, clockOffset }, before) => {
+      if (tasks !== before.tasks || clockOffset !== before.clockOffset) schedule()
+    })
     return () => {
       clearTimeout(timer)
       unsubscribe()
@@ -53,7 +55,9 @@ export function useRestoredTasks<T>(options: RestoredTasksOptions<T> = {}): T {
   }, [store, passed])
 
   return useClientState((state) => {
-    const value = (select ? select(restored(state)) : restored(state)) as T
+    const all = restored(state)
+    if (!select) return all as T
+    const value = select(all)
     if (last.current === undefined || !isAlike(last.current, value)) last.current = value
     return last.current
   })

@@ -55,7 +55,5 @@ export function mergeTasks(
     if (before && !isTerminal(before.status) && isTerminal(after.status)) ended.push(after)
   }
 
-  return changed.size > 0
-    ? { tasks, changed: [...changed.values()], ended }
-    : { tasks: held, changed: [], ended }
+  return { tasks: changed.size > 0 ? tasks : held, changed: [...changed.values()], ended }
 }

@@ -1,7 +1,7 @@
 import { createStore } from 'zustand/vanilla'
 import type { Health } from '../cache/kept.ts'
 import type { Origins } from '../placeholders/origin.ts'
-import { type IncomingTask, mergeTasks, type TaskMap, type TrackedTask } from './merge-tasks.ts'
+import { type IncomingTask, type Merged, mergeTasks, type TaskMap, type TrackedTask } from './merge-tasks.ts'
 
 /** Everything the client knows, as one immutable value. */
 export interface ClientState extends Health {
@@ -39,7 +39,7 @@ export interface TaskNews {
 
 export interface TaskStore extends ReadonlyStore {
   set(partial: Partial<Omit<ClientState, 'tasks' | 'unsent'>>): void
-  apply(news: TaskNews, origins: Pick<Origins, 'of'>): { changed: TrackedTask[]; ended: TrackedTask[] }
+  apply(news: TaskNews, origins: Pick<Origins, 'of'>): Pick<Merged, 'changed' | 'ended'>
   setUnsent(drafts: readonly TrackedTask[]): void
   /** Back to signed out, nothing of the old user left. */
   reset(): void
@@ -72,25 +72,26 @@ export function createTaskStore(): TaskStore {
       if (keys.some((key) => state[key] !== partial[key])) setState(partial)
     },
 
-    apply({ tasks: incoming, gone = [], confirmed = false, complete = false }, origins) {
+    apply({ tasks: incoming, gone = [], confirmed, complete }, origins) {
       const before = getState()
       const merged = mergeTasks(before.tasks, incoming, origins)
       let { tasks } = merged
-      if (confirmed) {
-        const named = new Set(incoming.map((task) => task.id))
-        const kept = Object.values(tasks).filter((task) => !complete || !task.stale || named.has(task.id))
-        if (kept.some((task) => task.stale) || kept.length < Object.keys(tasks).length) {
-          tasks = Object.fromEntries(
-            kept.map((task) => [task.id, task.stale ? { ...task, stale: false } : task]),
-          )
-        }
-      }
-      if (gone.some((id) => id in tasks)) {
-        tasks = Object.fromEntries(Object.entries(tasks).filter(([id]) => !gone.includes(id)))
+      const named = new Set(incoming.map((task) => task.id))
+      const isGone = ({ id, stale }: TrackedTask) =>
+        gone.includes(id) || (confirmed && complete && stale && !named.has(id))
+      const isRenewed = ({ stale }: TrackedTask) => confirmed && stale
+      const all = Object.values(tasks)
+      // A map that is the same stays the same: a tab that polls hears of nothing new every two seconds.
+      if (all.some((task) => isGone(task) || isRenewed(task))) {
+        tasks = Object.fromEntries(
+          all
+            .filter((task) => !isGone(task))
+            .map((task) => [task.id, isRenewed(task) ? { ...task, stale: false } : task]),
+        )
       }
       const restore = confirmed ? 'confirmed' : before.restore
       if (tasks !== before.tasks || restore !== before.restore) setState({ tasks, restore })
-      return { changed: merged.changed, ended: merged.ended }
+      return merged
     },
 
     setUnsent(drafts) {

@@ -1,3 +1,4 @@
+import { isObject } from '../environment/items.ts'
 import type { TrackedTask } from '../store/merge-tasks.ts'
 
 /**
@@ -59,9 +60,6 @@ export interface Envelope<M extends TabMessage = TabMessage> {
 export type Pong = Envelope<Extract<TabMessage, { kind: 'pong' }>>
 
 const CORE = ['ping', 'pong', 'offer', 'claim', 'yours', 'bye', 'logout']
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null
 
 const CHECKS: Record<string, (message: Record<string, unknown>) => boolean> = {
   pong: ({ epoch }) => Number.isSafeInteger(epoch),

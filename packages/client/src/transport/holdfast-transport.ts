@@ -14,7 +14,7 @@ export function createHoldfastTransport(): CreateTransport {
 
     return {
       sync: ({ known, cursor }) =>
-        http.json<SyncAnswer>('POST', '/v1/sync', { body: cursor === null ? { known } : { known, cursor } }),
+        http.json<SyncAnswer>('POST', '/v1/sync', { body: { known, cursor: cursor ?? undefined } }),
       submit: (body, key) => post('', body, key),
       cancel: (taskId) => post(at(taskId, 'cancel')),
       retry: (taskId, key) => post(at(taskId, 'retry'), undefined, key),

@@ -39,24 +39,25 @@ export interface HttpOptions {
 
 export function createHttp({ url, fetch, clock, getToken, session }: HttpOptions): Http {
   async function attempt(path: string, init: RequestInit, fresh: boolean, signal: AbortSignal) {
-    const token = await unlessAborted(signal, askForToken(fresh))
+    let token: string
+    try {
+      const given = getToken({ fresh })
+      // A token that is at hand is not waited for: then the request is on its way before anything is rendered.
+      token = typeof given === 'string' ? given : await unlessAborted(signal, given)
+    } catch (cause) {
+      if (signal.aborted) throw cause
+      throw new HoldfastError('UNAUTHENTICATED', 'getToken() failed; nothing was sent.', { cause })
+    }
     const headers = { ...(init.headers as Record<string, string>), Authorization: `Bearer ${token}` }
     const target = /^https?:/.test(path) ? path : url + path
     return unlessAborted(signal, fetch(target, { ...init, headers, signal, cache: 'no-store' }))
   }
 
-  async function askForToken(fresh: boolean) {
-    try {
-      return await getToken({ fresh })
-    } catch (cause) {
-      throw new HoldfastError('UNAUTHENTICATED', 'getToken() failed; nothing was sent.', { cause })
-    }
-  }
-
   async function send(path: string, init: RequestInit, fresh: boolean, signal: AbortSignal) {
     let response = await attempt(path, init, fresh, signal)
     if (response.status === 401 && !fresh) {
-      void response.body?.cancel().catch(ignore)
+      // Its outcome no longer matters.
+      void response.body?.cancel().catch(() => {})
       response = await attempt(path, init, true, signal)
     }
     if (!response.ok) throw await unlessAborted(signal, toError(response))
@@ -101,10 +102,6 @@ export function createHttp({ url, fetch, clock, getToken, session }: HttpOptions
       }),
     open: (path, { headers, signal, fresh }) => call(signal, (own) => send(path, { headers }, fresh, own)),
   }
-}
-
-function ignore() {
-  // For promises whose outcome no longer matters.
 }
 
 /** Also covers promises that know nothing of the signal, such as the app's `getToken`. */

@@ -3,8 +3,8 @@ import type { Sql } from '../database/connect.ts'
 import { takeRows } from '../database/take-rows.ts'
 import { raiseProgress } from '../hot/raise-progress.ts'
 import { type Presenter, withoutUrls } from './present-tasks.ts'
-import { type TaskRow, taskColumns } from './task-row.ts'
-import { wantedTasks } from './wanted-tasks.ts'
+import { readChanges, readFirst } from './read-changes.ts'
+import type { TaskRow } from './task-row.ts'
 
 export type KnownTasks = Record<string, readonly [version: number, progress: number | null]>
 
@@ -37,13 +37,10 @@ export async function syncTasks(
   const risen = [...hot].filter(([id, progress]) => progress > (known[id]?.[1] ?? -1) && UUID.test(id))
   const since = cursor !== null && /^\d{1,19}$/.test(cursor) ? cursor : null
 
+  const isFirst = since === null && Object.keys(known).length === 0
   const rows = takeRows(
     await sql<(Partial<TaskRow> & { cursor: string; now: Date; gone: string[] })[]>`
-      ${wantedTasks(sql, { userId, since, known, risen })}
-      select read_at.cursor::text as cursor, now() as now, array(select id::text from gone) as gone, task.*
-      from read_at left join lateral (
-        select ${taskColumns(sql)} from holdfast.tasks t where t.id = any(array(select id from wanted)) order by t.id
-      ) task on true
+      ${isFirst ? readFirst(sql, userId) : readChanges(sql, { userId, since, known, risen })}
     `,
   )
   const [first] = rows
@@ -51,7 +48,8 @@ export async function syncTasks(
     tasks: await present.tasks(
       rows
         .filter((row): row is typeof row & TaskRow => typeof row.id === 'string')
-        .filter((row) => isNewer(raiseProgress(row, hot), toState(known[row.id]))),
+        .filter((row) => isNewer(raiseProgress(row, hot), toState(known[row.id])))
+        .sort((one, other) => (one.id < other.id ? -1 : 1)),
       hot,
     ),
     gone: first?.gone ?? [],

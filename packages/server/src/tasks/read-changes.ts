@@ -1,10 +1,12 @@
 import type { Sql } from '../database/connect.ts'
 import type { KnownTasks } from './sync-tasks.ts'
+import { taskColumns } from './task-row.ts'
 
 /** How much of what has already ended a first sync brings along: enough to show what finished while away. */
 const RECENT = '24 hours'
 const RECENT_LIMIT = 100
 
+/** What has changed, for a caller who has asked before, or says what he knows. */
 export interface Question {
   userId: string
   /** The cursor of an earlier answer. */
@@ -14,15 +16,33 @@ export interface Question {
   risen: readonly (readonly [id: string, progress: number])[]
 }
 
+/** For a caller who knows nothing: all that is unfinished, and what ended lately. Not in the order of their ids. */
+export function readFirst(sql: Sql, userId: string) {
+  return sql`
+    select pg_snapshot_xmin(pg_current_snapshot())::text as cursor, now() as now, '{}'::text[] as gone, task.*
+    from (values (1)) once left join lateral (
+      select ${taskColumns(sql)} from holdfast.tasks t
+      where t.user_id = ${userId} and t.status in ('pending', 'running')
+      union all
+      (
+        select ${taskColumns(sql)} from holdfast.tasks t
+        where t.user_id = ${userId} and t.finished_at > now() - ${RECENT}::interval
+        order by t.finished_at desc
+        limit ${RECENT_LIMIT}
+      )
+    ) task on true
+  `
+}
+
 /**
- * The first part of a statement: `read_at` with the new cursor, `wanted` with the ids of the tasks to send (some twice),
- * and `gone` with the known ids that are nobody's.
+ * Finds out which tasks are wanted before it reads them: `read_at` has the new cursor, `wanted` the ids of the tasks to
+ * send (some twice), and `gone` the known ids that are nobody's.
  *
  * What is not asked for is not in the statement, since planning it would take longer than executing the rest. And ids
  * are looked up by arrays, set against each other as sets, and one by one only where they differ: with a join,
  * PostgreSQL may read all that the user ever had, or compare each with each.
  */
-export function wantedTasks(sql: Sql, { userId, since, known, risen }: Question) {
+export function readChanges(sql: Sql, { userId, since, known, risen }: Question) {
   const ids = Object.keys(known)
   const anyKnown = ids.length > 0
   const first = sql`
@@ -67,6 +87,10 @@ export function wantedTasks(sql: Sql, { userId, since, known, risen }: Question)
       ${anyKnown ? sql`union all select id from differing where is_stale` : sql``}
       ${risen.length > 0 ? sql`union all ${hot}` : sql``}
     )
+    select read_at.cursor::text as cursor, now() as now, array(select id::text from gone) as gone, task.*
+    from read_at left join lateral (
+      select ${taskColumns(sql)} from holdfast.tasks t where t.id = any(array(select id from wanted))
+    ) task on true
   `
 }
 

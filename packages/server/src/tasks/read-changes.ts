@@ -1,6 +1,9 @@
+import type { PendingQuery, Row } from 'postgres'
 import type { Sql } from '../database/connect.ts'
 import type { KnownTasks } from './sync-tasks.ts'
 import { taskColumns } from './task-row.ts'
+
+type Fragment = PendingQuery<Row[]>
 
 /** How much of what has already ended a first sync brings along: enough to show what finished while away. */
 const RECENT = '24 hours'
@@ -16,21 +19,11 @@ export interface Question {
   risen: readonly (readonly [id: string, progress: number])[]
 }
 
-/** For a caller who knows nothing: all that is unfinished, and what ended lately. Not in the order of their ids. */
+/** For a caller who knows nothing. Not in the order of their ids. */
 export function readFirst(sql: Sql, userId: string) {
   return sql`
     select pg_snapshot_xmin(pg_current_snapshot())::text as cursor, now() as now, '{}'::text[] as gone, task.*
-    from (values (1)) once left join lateral (
-      select ${taskColumns(sql)} from holdfast.tasks t
-      where t.user_id = ${userId} and t.status in ('pending', 'running')
-      union all
-      (
-        select ${taskColumns(sql)} from holdfast.tasks t
-        where t.user_id = ${userId} and t.finished_at > now() - ${RECENT}::interval
-        order by t.finished_at desc
-        limit ${RECENT_LIMIT}
-      )
-    ) task on true
+    from (values (1)) once left join lateral (${unfinishedAndRecent(sql, userId, taskColumns(sql))}) task on true
   `
 }
 
@@ -45,17 +38,7 @@ export function readFirst(sql: Sql, userId: string) {
 export function readChanges(sql: Sql, { userId, since, known, risen }: Question) {
   const ids = Object.keys(known)
   const anyKnown = ids.length > 0
-  const first = sql`
-    select t.id from holdfast.tasks t
-    where t.user_id = ${userId} and t.status in ('pending', 'running') and not (select goes_on from read_at)
-    union all
-    (
-      select t.id from holdfast.tasks t
-      where t.user_id = ${userId} and t.finished_at > now() - ${RECENT}::interval and not (select goes_on from read_at)
-      order by t.finished_at desc
-      limit ${RECENT_LIMIT}
-    )
-  `
+  const first = unfinishedAndRecent(sql, userId, sql`t.id`, sql`and not (select goes_on from read_at)`)
   // By the cursor as it was sent, which the planner can look up, so that it expects few.
   const changed = sql`
     select t.id from holdfast.tasks t
@@ -91,6 +74,21 @@ export function readChanges(sql: Sql, { userId, since, known, risen }: Question)
     from read_at left join lateral (
       select ${taskColumns(sql)} from holdfast.tasks t where t.id = any(array(select id from wanted))
     ) task on true
+  `
+}
+
+/** What a first answer brings: all that is unfinished, and what ended lately. */
+function unfinishedAndRecent(sql: Sql, userId: string, columns: Fragment, condition: Fragment = sql``) {
+  return sql`
+    select ${columns} from holdfast.tasks t
+    where t.user_id = ${userId} and t.status in ('pending', 'running') ${condition}
+    union all
+    (
+      select ${columns} from holdfast.tasks t
+      where t.user_id = ${userId} and t.finished_at > now() - ${RECENT}::interval ${condition}
+      order by t.finished_at desc
+      limit ${RECENT_LIMIT}
+    )
   `
 }
 

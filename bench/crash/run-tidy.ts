@@ -3,17 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type postgres from 'postgres'
 import { isFinished, readCaseState } from './case-state.ts'
-import {
-  type CaseReport,
-  type CrashCase,
-  DIES_WITHIN_MS,
-  FINISH_WITHIN_MS,
-  LAST_STEPS_MS,
-} from './crash-case.ts'
+import { type CaseReport, type CrashCase, FINISH_WITHIN_MS, LAST_STEPS_MS } from './crash-case.ts'
 import type { CrashLab } from './crash-lab.ts'
 import { findUntidiness, isTidy } from './find-untidiness.ts'
 import { type HouseState, readHouseState } from './house-state.ts'
 import { letTimePass } from './let-time-pass.ts'
+import { playOut } from './play-out.ts'
 import type { TidyScenario } from './scenario.ts'
 import { onStage, type Stage } from './stage.ts'
 import { THINGS, type Thing } from './things.ts'
@@ -61,15 +56,9 @@ async function play(
     until('a tidy house', async () => isTidy({ things, end: await look(sql) }), {
       withinMs: FINISH_WITHIN_MS,
     }).catch(() => undefined)
-  await tidy()
-  await Promise.race([watched.died, sleep(kill ? DIES_WITHIN_MS : LAST_STEPS_MS)])
-  const died = !watched.isAlive()
-  if (died) {
-    await stage.succeeded()
-    await tidy()
-    // Whoever takes too much takes it in a sweep to come.
-    await sleep(LAST_STEPS_MS)
-  }
+  const died = await playOut(stage, watched, { dies: kill !== undefined, done: tidy })
+  // Whoever takes too much takes it in a sweep to come.
+  if (died) await sleep(LAST_STEPS_MS)
 
   const end = await look(sql)
   const creates = simulator.creates() - created

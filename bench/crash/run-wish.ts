@@ -1,19 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type postgres from 'postgres'
 import { type CaseState, isFinished, readCaseState } from './case-state.ts'
-import {
-  type CaseReport,
-  type CrashCase,
-  DIES_WITHIN_MS,
-  FINISH_WITHIN_MS,
-  LAST_STEPS_MS,
-} from './crash-case.ts'
+import { type CaseReport, type CrashCase, FINISH_WITHIN_MS } from './crash-case.ts'
 import type { CrashLab } from './crash-lab.ts'
 import { findViolations } from './find-violations.ts'
 import { leaveBehind } from './leave-behind.ts'
 import type { Orders } from './orders.ts'
+import { playOut } from './play-out.ts'
 import type { WishScenario } from './scenario.ts'
 import { onStage, type Stage } from './stage.ts'
 import { hashOfSource, readStoredFiles } from './stored-files.ts'
@@ -104,13 +98,7 @@ async function play(
     until('the end of the task', async () => isFinished(await readCaseState(sql)), {
       withinMs: FINISH_WITHIN_MS,
     }).catch(() => undefined)
-  await finished()
-  await Promise.race([watched.died, sleep(kill ? DIES_WITHIN_MS : LAST_STEPS_MS)])
-  const died = !watched.isAlive()
-  if (died) {
-    await stage.succeeded()
-    await finished()
-  }
+  const died = await playOut(stage, watched, { dies: kill !== undefined, done: finished })
   const passed = recordFile ? (await readFile(recordFile, 'utf8')).trim().split('\n') : []
   // The client asks once more, as after a lost answer: it must find the same task.
   await submit()

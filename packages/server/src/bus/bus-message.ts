@@ -10,11 +10,24 @@ export type BusMessage =
   | { from: string; kind: 'watch' | 'unwatch'; users: string[] }
   /** New here: tell me who is watched. */
   | { from: string; kind: 'hello'; users: string[] }
+  /** The sender could not speak for a while: anything may have changed. */
+  | { from: string; kind: 'missed'; users: string[] }
   | { from: string; kind: 'bye'; users: string[] }
   /** Streams of browsers that are open at the sender. */
   | { from: string; kind: 'opened'; users: string[]; streams: OpenedStream[] }
 
-const KINDS = ['changed', 'progressed', 'work', 'watching', 'watch', 'unwatch', 'hello', 'bye', 'opened']
+const KINDS = [
+  'changed',
+  'progressed',
+  'work',
+  'watching',
+  'watch',
+  'unwatch',
+  'hello',
+  'missed',
+  'bye',
+  'opened',
+]
 
 /** Null for what is none: another version of this server may speak otherwise. */
 export function readBusMessage(text: string): BusMessage | null {

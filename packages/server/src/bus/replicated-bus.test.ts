@@ -100,20 +100,66 @@ describe('when the channel is away', () => {
   }, 40_000)
 })
 
-it('many hints go as few messages', async () => {
+/** A channel that works by calls: what is said is kept, and what is heard is what the test says. */
+function createHeldChannel() {
   const sent: string[] = []
-  const bus = createReplicatedBus({
-    log,
-    open: (listener) => {
+  const held = {
+    sent,
+    isAway: false,
+    hear: (_text: string) => {},
+    open: ((listener) => {
+      held.hear = listener.message
       queueMicrotask(listener.connected)
       return {
         maxBytes: 7_900,
-        send: async (texts) => void sent.push(...texts),
+        send: async (texts) => {
+          if (held.isAway) throw new Error('away')
+          sent.push(...texts)
+        },
         renew: () => {},
         close: async () => {},
       }
-    },
-  })
+    }) satisfies OpenChannel,
+  }
+  return held
+}
+
+it('E6: what could not be said is made up for, once the others can hear again', async () => {
+  const channel = createHeldChannel()
+  const { log, lines } = createMemoryLog()
+  const bus = createReplicatedBus({ log, open: channel.open })
+  const saidMissed = () => channel.sent.filter((text) => text.includes('missed')).length
+  try {
+    await until(() => channel.sent.length > 0)
+    for (const times of [1, 2]) {
+      channel.isAway = true
+      bus.publish('ada')
+      await until(() => lines.filter((line) => line.includes('cannot hear')).length === times)
+      channel.isAway = false
+      await until(() => saidMissed() === times)
+      await until(() => lines.filter((line) => line.includes('hear each other again')).length === times)
+    }
+  } finally {
+    await bus.close()
+  }
+})
+
+it('E6: another could not speak for a while: everybody here looks, and so does the engine', async () => {
+  const channel = createHeldChannel()
+  const bus = createReplicatedBus({ log, open: channel.open })
+  await until(() => channel.sent.length > 0)
+  const told: string[] = []
+  bus.subscribe('ada', (hint) => told.push(`ada ${hint}`))
+  bus.subscribe('bob', (hint) => told.push(`bob ${hint}`))
+  bus.onWork(() => told.push('work'))
+  channel.hear(JSON.stringify({ from: 'another', kind: 'missed', users: [] }))
+  await bus.close()
+  expect(told).toEqual(['work', 'ada changed', 'bob changed'])
+})
+
+it('many hints go as few messages', async () => {
+  const { sent, open } = createHeldChannel()
+  const bus = createReplicatedBus({ log, open })
   for (let round = 0; round < 100; round += 1) for (let n = 0; n < 100; n += 1) bus.publish(`user-${n}`)
   await until(() => sent.some((text) => text.includes('changed')))
   await bus.close()

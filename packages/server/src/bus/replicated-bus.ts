@@ -20,12 +20,14 @@ export interface ReplicatedBusOptions {
 /** Room for the rest of a message. */
 const ENVELOPE_BYTES = 200
 const MOST_UNDER_WAY = 3
+/** Who could not speak tries again after so long. */
+const SPEAK_AGAIN_MS = 500
 /** Whoever gives a browser a longer name than that has its streams told apart within one replica only. */
 const LONGEST_STREAM_BYTES = 2_000
 
 /**
  * A bus over several replicas. Listeners here are told at once; the others by the channel, many hints in one message and
- * outside of any transaction. Whoever was not connected is told afterwards that anything may have changed.
+ * outside of any transaction. Whoever could not hear, or was not heard, has everybody look once it is over.
  */
 export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
   const { open, log, gatherMs = 5, announceMs = 10_000, now = () => performance.now() } = options
@@ -47,7 +49,8 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
   let heardAt = now()
   let sending = Promise.resolve()
   let underWay = 0
-  let isAway = false
+  /** Set from the first thing that could not be said until the others have heard of it. */
+  let speakingAgain: NodeJS.Timeout | undefined
   let isClosed = false
 
   const channel = open({
@@ -61,17 +64,16 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       }
       if (message.kind === 'work') local.publishWork()
       if (message.kind === 'hello') announce()
+      if (message.kind === 'missed') lookHere()
       if (message.kind === 'opened') {
         for (const stream of message.streams) for (const hear of hearers) hear(stream)
       }
     },
     connected() {
       heardAt = now()
-      if (isAway) log.info('replicas can hear each other again')
-      isAway = false
       void send([{ from: own, kind: 'hello', users: [] }])
       announce()
-      for (const user of watchers.keys()) local.publish(user)
+      lookHere()
     },
   })
   const announcing = setInterval(() => {
@@ -92,18 +94,37 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       try {
         await channel.send(messages.map((message) => JSON.stringify(message)))
       } catch (error) {
-        if (!isAway && !isClosed) {
-          log.warn(
-            { err: error },
-            'replicas cannot hear each other; streams find changes by themselves, a little later',
-          )
-        }
-        isAway = true
+        speakLater(error)
       } finally {
         underWay -= 1
       }
     })
     return sending
+  }
+
+  function speakLater(error: unknown): void {
+    if (isClosed || speakingAgain) return
+    log.warn(
+      { err: error },
+      'replicas cannot hear each other; streams find changes by themselves, a little later',
+    )
+    const missed = [JSON.stringify({ from: own, kind: 'missed', users: [] } satisfies BusMessage)]
+    const retry = async () => {
+      try {
+        await channel.send(missed)
+        speakingAgain = undefined
+        log.info('replicas can hear each other again')
+      } catch {
+        if (!isClosed) speakingAgain = setTimeout(retry, SPEAK_AGAIN_MS)
+      }
+    }
+    speakingAgain = setTimeout(retry, SPEAK_AGAIN_MS)
+  }
+
+  /** Anything may have changed. */
+  function lookHere(): void {
+    local.publishWork()
+    for (const user of watchers.keys()) local.publish(user)
   }
 
   function announce(): void {
@@ -201,6 +222,7 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       isClosed = true
       clearInterval(announcing)
       clearTimeout(gathering)
+      clearTimeout(speakingAgain)
       flush()
       await send([{ from: own, kind: 'bye', users: [] }])
       await channel.close()

@@ -1,5 +1,4 @@
 import { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
 import { HoldfastError } from '../errors.ts'
@@ -9,6 +8,7 @@ import { conversationRoutes } from './conversations.ts'
 import { creditRoutes } from './credits.ts'
 import { fileRoutes } from './files.ts'
 import { healthRoutes } from './health.ts'
+import { limitBody } from './limit-body.ts'
 import { metricsRoutes } from './metrics.ts'
 import { problemResponse } from './problem-response.ts'
 import { requireUser } from './require-user.ts'
@@ -59,11 +59,9 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   // Before the limit and the token that hold for everyone else.
   app.route('/v1/webhooks', webhookRoutes(context))
   app.use(
-    bodyLimit({
-      maxSize: MAX_BODY_BYTES,
-      onError: () => {
-        throw new HoldfastError('BODY_TOO_LARGE', `The body may have at most ${MAX_BODY_BYTES / 1024} kB.`)
-      },
+    limitBody({
+      maxBytes: MAX_BODY_BYTES,
+      message: `The body may have at most ${MAX_BODY_BYTES / 1024} kB.`,
     }),
   )
   app.route('/', healthRoutes(context))

@@ -1,9 +1,9 @@
 import { taskId as taskIdSchema } from '@holdfast/shared/schemas'
 import { type Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { HoldfastError } from '../errors.ts'
 import { hearWebhook } from '../webhooks/hear-webhook.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
+import { limitBody } from './limit-body.ts'
 
 /** Results may be in the body, inline: a limit as for ordinary requests would lose exactly the successes. */
 const MAX_WEBHOOK_BYTES = 16 * 1024 * 1024
@@ -42,14 +42,9 @@ export function webhookRoutes({ sql, bus, engine, types, providers, metrics }: A
 
   return new Hono<AppEnv>()
     .use(
-      bodyLimit({
-        maxSize: MAX_WEBHOOK_BYTES,
-        onError: () => {
-          throw new HoldfastError(
-            'BODY_TOO_LARGE',
-            `A webhook may have at most ${MAX_WEBHOOK_BYTES / 1024 / 1024} MB.`,
-          )
-        },
+      limitBody({
+        maxBytes: MAX_WEBHOOK_BYTES,
+        message: `A webhook may have at most ${MAX_WEBHOOK_BYTES / 1024 / 1024} MB.`,
       }),
     )
     .post('/:provider', (c) => hear(c))

@@ -1,7 +1,17 @@
 import type { Scenario } from './scenario.ts'
 
-/** A database, an application or a server that is not what it was when the task began. */
+/** A task that others began, and a server, a database or an application that is not what it was when it began. */
 export const LATE_SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'is adopted',
+    type: 'image',
+    prompt: 'a lighthouse [fast]',
+    armAt: 'tasks/create-task.ts',
+    around: ['tasks/create-task.ts', 'tasks/adoption.ts', 'tasks/idempotency-key.ts', 'plugins/'],
+    ends: { status: 'completed', code: null },
+    maxSends: 1,
+    adopted: true,
+  },
   {
     name: 'no longer offered',
     type: 'image',

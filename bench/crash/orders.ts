@@ -20,6 +20,9 @@ export interface Orders {
   kill?: Kill
 }
 
+/** With which the application's own backend speaks for a user. */
+export const SERVICE_KEY = 'only-for-the-backend-of-a-crashing-application'
+
 /** The one argument of `server-process.ts`, as JSON. */
 export interface ServerProcessSettings {
   databaseUrl: string

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { createKie } from '@holdfast/server'
 import type postgres from 'postgres'
 import { type CaseState, isFinished, readCaseState } from './case-state.ts'
 import { type CaseReport, type CrashCase, FINISH_WITHIN_MS } from './crash-case.ts'
@@ -47,6 +48,7 @@ async function play(
     params: { prompt: scenario.prompt },
     conversationId,
     placeholderId: `placeholder-${key}`,
+    ...(scenario.adopted ? { externalId: await sendElsewhere(stage, scenario) } : {}),
   }
   const orders: Orders = { sourcesFile: lab.sourcesFile, armAt: scenario.armAt, kill, recordFile }
   const answeredIds: string[] = []
@@ -137,6 +139,20 @@ async function play(
     }).concat(atOdds(scenario, watched)),
     passed,
   }
+}
+
+/** The one create of a task that is adopted. */
+async function sendElsewhere({ simulator }: Stage, { type, prompt }: WishScenario): Promise<string> {
+  const kie = createKie({
+    apiKey: 'crash-key',
+    baseUrl: simulator.url,
+    models: { [type]: 'google/nano-banana' },
+  })
+  const request = { taskId: randomUUID(), type, params: { prompt } }
+  const outcome = await kie.create(request, AbortSignal.timeout(FINISH_WITHIN_MS))
+  await kie.close()
+  if (outcome.kind !== 'accepted') throw new Error(`The provider said "${outcome.kind}".`)
+  return outcome.externalId
 }
 
 /** From the start, since nobody knows how soon it comes. */

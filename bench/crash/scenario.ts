@@ -22,6 +22,8 @@ export interface WishScenario extends Watched {
   cancel?: 'running' | 'sending'
   /** The client sends its request twice at once, with the same key. */
   twice?: boolean
+  /** The application has sent it to the provider itself, and hands it over with a service key. */
+  adopted?: boolean
   /** There is a store, and the result is copied to it. */
   mirror?: boolean
   /** Why it is not: its source is dead, or must not be copied from. Then it stays there, and the work waits for its death. */

@@ -4,7 +4,7 @@ import { createHoldfast, createKie, createLog, defaultTaskTypes, type TaskType }
 import { createFilesystemStore } from '../../packages/server/src/objects/filesystem-store.ts'
 import type { FindOutcome } from '../../packages/server/src/providers/provider.ts'
 import { CREATED_PATH } from './created-path.ts'
-import type { ServerProcessSettings } from './orders.ts'
+import { SERVICE_KEY, type ServerProcessSettings } from './orders.ts'
 
 /**
  * A server as an application would embed it, with every wait made short, so that what a killed process had claimed
@@ -46,6 +46,7 @@ async function find(): Promise<FindOutcome> {
 const holdfast = createHoldfast({
   database: databaseUrl,
   auth: async (token) => ({ userId: token, expiresAt: null }),
+  serviceKeys: [SERVICE_KEY],
   // KIE cannot cancel; with a provider that can, that path runs too.
   providers: [
     {

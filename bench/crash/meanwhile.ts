@@ -47,6 +47,11 @@ export async function untilSaid(server: ServerProcess, words: string): Promise<v
   )
 }
 
+/** What somebody could not finish telling the application is taken up after six minutes, which nobody needs to wait for. */
+export async function passLeases(sql: Stage['sql']): Promise<void> {
+  await sql`update holdfast.work set due_at = due_at - interval '6 min' where kind = 'deliver'`
+}
+
 /** When a create was tried in vain. The next try may be 16 s away, which nobody needs to wait for. */
 async function returnToProvider({ sql, gate }: Stage): Promise<void> {
   await until(
@@ -72,17 +77,17 @@ async function cutOff({ stage, watched }: Scene): Promise<void> {
   const job = await database.hold('select from holdfast.provider_jobs for update')
   try {
     gate.release()
-    await until(
-      'an answer that waits',
-      async () => (await job.waiting()) > 0 || (await hasEnded(stage)),
-      WITHIN,
-    )
+    const isWaiting = async () => (await job.waiting()) > 0
+    await until('an answer that waits', async () => (await isWaiting()) || hasEnded(stage), WITHIN)
+    // By somebody who found that a dead one had lost the answer.
+    if (await hasEnded(stage)) return
     await databaseGate.cut()
   } finally {
     await job.release()
   }
   for (const words of NOTICED) await untilSaid(watched, words)
   await databaseGate.mend()
+  await passLeases(stage.sql)
 }
 
 async function stopWhileSending({ stage, watched }: Scene): Promise<void> {

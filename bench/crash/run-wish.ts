@@ -7,7 +7,7 @@ import { type CaseReport, type CrashCase, FINISH_WITHIN_MS } from './crash-case.
 import type { CrashLab } from './crash-lab.ts'
 import { findViolations } from './find-violations.ts'
 import { leaveBehind } from './leave-behind.ts'
-import { meanwhile, untilSaid } from './meanwhile.ts'
+import { meanwhile, passLeases, untilSaid } from './meanwhile.ts'
 import type { Orders } from './orders.ts'
 import { playOut } from './play-out.ts'
 import type { WishScenario } from './scenario.ts'
@@ -16,10 +16,9 @@ import type { ServerProcess } from './start-server-process.ts'
 import { hashOfSource, readStoredFiles } from './stored-files.ts'
 import { until } from './until.ts'
 
-/** What a dead process was telling the application is taken up when its lease is over, which nobody needs to wait for. */
 async function look(sql: postgres.Sql): Promise<CaseState> {
   const state = await readCaseState(sql)
-  await sql`update holdfast.work set due_at = due_at - interval '6 min' where kind = 'deliver'`
+  await passLeases(sql)
   return state
 }
 
@@ -54,8 +53,13 @@ async function play(
   const answeredIds: string[] = []
   const submit = async () => answeredIds.push((await client.submit(submission, key)).task.id)
 
+  const begin = async () => {
+    await client.createConversation(conversationId)
+    // An endpoint is told what happens from its first registration on.
+    if (scenario.told) await until('an endpoint', () => isEndpointKnown(sql), { withinMs: FINISH_WITHIN_MS })
+  }
   const legacy = scenario.legacy && leaveBehind[scenario.legacy]
-  const left = await legacy?.({ lab, stage, begin: () => client.createConversation(conversationId), submit })
+  const left = await legacy?.({ lab, stage, begin, submit })
   if (isReplyHeld(scenario)) gate.hold()
   const isDatabaseLate = scenario.oddity === 'database-late'
   if (isDatabaseLate) await databaseGate.cut()
@@ -64,7 +68,7 @@ async function play(
   stage.succeed(watched)
   if (isDatabaseLate) await untilSaid(watched, 'looking for work failed').finally(databaseGate.mend)
   await left?.submitted
-  if (!legacy) await client.createConversation(conversationId)
+  if (!legacy) await begin()
 
   if (scenario.twice) {
     const keys = await stage.database.hold('lock table holdfast.idempotency_keys in share mode')
@@ -153,6 +157,11 @@ async function sendElsewhere({ simulator }: Stage, { type, prompt }: WishScenari
   await kie.close()
   if (outcome.kind !== 'accepted') throw new Error(`The provider said "${outcome.kind}".`)
   return outcome.externalId
+}
+
+async function isEndpointKnown(sql: postgres.Sql): Promise<boolean> {
+  const [endpoint] = await sql`select from holdfast.webhook_endpoints`
+  return endpoint !== undefined
 }
 
 /** From the start, since nobody knows how soon it comes. */

@@ -16,6 +16,8 @@ export interface CaseState {
   /** The kinds of work that were given up. */
   letters: string[]
   workRows: number
+  /** What the application has not been told yet, and never will be. */
+  untold: { waiting: number; givenUp: number }
   keys: number
   messages: { id: string; taskId: string }[]
   unread: number
@@ -46,6 +48,12 @@ export async function readCaseState(sql: postgres.Sql): Promise<CaseState> {
         from holdfast.tasks t left join holdfast.provider_jobs j on j.task_id = t.id
       ),
       'letters', (select coalesce(json_agg(kind), '[]') from holdfast.dead_letters),
+      'untold', (
+        select json_build_object(
+          'waiting', count(*) filter (where failed_at is null), 'givenUp', count(*) filter (where failed_at is not null)
+        )
+        from holdfast.deliveries
+      ),
       'workRows', (select count(*) from holdfast.work),
       'keys', (select count(*) from holdfast.idempotency_keys),
       'messages', (select coalesce(json_agg(json_build_object('id', id, 'taskId', task_id)), '[]') from holdfast.messages),

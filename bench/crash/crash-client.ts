@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Task } from '@holdfast/shared'
+import { SERVICE_KEY } from './orders.ts'
 import { until } from './until.ts'
 
 interface CrashClientOptions {
@@ -13,6 +14,8 @@ interface Submission {
   params: Record<string, unknown>
   conversationId?: string
   placeholderId: string
+  /** A job that is to be adopted. Then it is the user's backend that asks. */
+  externalId?: string
 }
 
 const CALL_LIMIT_MS = 5_000
@@ -24,14 +27,14 @@ export function createCrashClient({ serverUrl, userId }: CrashClientOptions) {
   const closed = new AbortController()
 
   /** Null if there was no answer, or one that says "try again". */
-  async function call(path: string, body?: unknown, key?: string) {
+  async function call(path: string, body?: unknown, key?: string, token = userId) {
     const url = serverUrl()
     if (!url) return null
     try {
       const response = await fetch(url + path, {
         method: 'POST',
         headers: {
-          authorization: `Bearer ${userId}`,
+          authorization: `Bearer ${token}`,
           'content-type': 'application/json',
           ...(key ? { 'idempotency-key': key } : {}),
         },
@@ -46,8 +49,8 @@ export function createCrashClient({ serverUrl, userId }: CrashClientOptions) {
     }
   }
 
-  async function insist(path: string, body?: unknown, key?: string) {
-    return until(`an answer to POST ${path}`, () => call(path, body, key), {
+  async function insist(path: string, body?: unknown, key?: string, token?: string) {
+    return until(`an answer to POST ${path}`, () => call(path, body, key, token), {
       withinMs: GIVE_UP_MS,
       everyMs: BETWEEN_TRIES_MS,
     })
@@ -75,7 +78,9 @@ export function createCrashClient({ serverUrl, userId }: CrashClientOptions) {
       if (status !== 201) throw new Error(`The conversation was answered with ${status}`)
     },
     async submit(body: Submission, key: string): Promise<{ status: number; task: Task }> {
-      const { status, answer } = await insist('/v1/tasks', body, key)
+      const { status, answer } = body.externalId
+        ? await insist('/v1/tasks', { ...body, provider: 'kie', userId }, key, SERVICE_KEY)
+        : await insist('/v1/tasks', body, key)
       if (status !== 200 && status !== 201) {
         throw new Error(`The submit was answered with ${status}: ${JSON.stringify(answer)}`)
       }

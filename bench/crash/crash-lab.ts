@@ -12,8 +12,8 @@ interface CaseDatabase {
   url: string
   /** How many connections the servers have open. */
   serverConnections(): Promise<number>
-  /** Lets nobody take an idempotency key until released. */
-  holdKeys(): Promise<{ waiting(): Promise<number>; release(): Promise<void> }>
+  /** Keeps the locks that a statement takes until released. */
+  hold(statement: string): Promise<{ waiting(): Promise<number>; release(): Promise<void> }>
   drop(): Promise<void>
 }
 
@@ -78,10 +78,10 @@ export async function openCrashLab(): Promise<CrashLab> {
             `
             return row.count
           },
-          async holdKeys() {
+          async hold(statement) {
             const holder = postgres(urlOf(name), { ...quiet, connection: { application_name: 'crash-lab' } })
             await holder`begin`.simple()
-            await holder`lock table holdfast.idempotency_keys in share mode`.simple()
+            await holder.unsafe(statement).simple()
             return {
               async waiting() {
                 const [row] = await admin<[{ count: number }]>`

@@ -110,7 +110,12 @@ export function findViolations(facts: CaseFacts): string[] {
     const events = [...new Map(heard.map(({ id, event }) => [id, event])).values()]
     const started = task.externalId === null ? [] : ['task.started']
     const happened = ['task.submitted', ...started, `task.${task.status}`]
-    must(events.join() === happened.join(), `the application heard ${events.join(', ')}`)
+    // Whoever does not take the first is not told what comes after it.
+    const told = scenario.told === 'never' ? happened.slice(0, 1) : happened
+    must(events.join() === told.join(), `the application heard ${events.join(', ')}`)
+    const { waiting, givenUp } = end.untold
+    must(waiting === 0, `${waiting} events still have to be told`)
+    must(givenUp === (scenario.told === 'never' ? happened.length : 0), `${givenUp} events were given up`)
   }
   return violations
 }

@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MOST_DELIVERY_ATTEMPTS } from '../../packages/server/src/deliveries/delivery-pace.ts'
 import type { CrashLab } from './crash-lab.ts'
 import { findPoint } from './find-point.ts'
 import { letTimePass } from './let-time-pass.ts'
+import type { Moment } from './orders.ts'
 import type { Legacy } from './scenario.ts'
 import type { Stage } from './stage.ts'
 import { until } from './until.ts'
@@ -23,20 +26,58 @@ interface LeftBehind {
 const WITHIN = { withinMs: 30_000 }
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
+/** A create is not sent when its mark took more than two seconds. */
+const TOO_LATE_MS = 2_200
 
 /** What a first process does with a wish until it is killed, and what time does to it then. */
 export const leaveBehind: Record<Legacy, (beginning: Beginning) => Promise<LeftBehind>> = {
-  async 'lost-create'({ lab, stage, begin, submit }) {
-    const point = findPoint(lab.points, 'engine/run-submit.ts', '(await markSending(')
-    const first = await stage.start({
-      sourcesFile: lab.sourcesFile,
-      armAt: '',
-      kill: { point, moment: 'after', hit: 1 },
-    })
+  'lost-create': (beginning) => dieMarking(beginning, 'after'),
+
+  async unmarked(beginning) {
+    const left = await dieMarking(beginning, 'before')
+    // The claim only reads it.
+    const job = await beginning.stage.database.hold('select from holdfast.provider_jobs for update')
+    return {
+      ...left,
+      async goOn() {
+        try {
+          await until('a mark that waits', async () => (await job.waiting()) > 0, WITHIN)
+          await sleep(TOO_LATE_MS)
+        } finally {
+          await job.release()
+        }
+      },
+    }
+  },
+
+  async 'type-withdrawn'(beginning) {
+    const left = await dieMarking(beginning, 'before')
+    beginning.stage.withdraw('image')
+    return left
+  },
+
+  async 'deaf-for-days'({ stage, begin, submit }) {
+    const { sql } = stage
+    const first = await stage.start()
     await begin()
-    const submitted = submit()
+    await submit()
+    await until(
+      'an end that nobody wants to hear of',
+      async () => {
+        const [refused] = await sql`
+          select from holdfast.tasks t join holdfast.work w on w.task_id = t.id
+          where t.finished_at is not null and w.kind = 'deliver' and w.attempts > 0
+        `
+        return refused
+      },
+      WITHIN,
+    )
+    await first.kill()
     await stage.bury(first)
-    return { submitted }
+    await sql`
+      update holdfast.work set attempts = ${MOST_DELIVERY_ATTEMPTS - 1}, due_at = now() where kind = 'deliver'
+    `
+    return {}
   },
 
   async silent(beginning) {
@@ -63,6 +104,23 @@ export const leaveBehind: Record<Legacy, (beginning: Beginning) => Promise<LeftB
     await pollLater(sql, taskId)
     return {}
   },
+}
+
+/** Runs it until its create is about to be marked as being sent, or has been. */
+async function dieMarking(
+  { lab, stage, begin, submit }: Beginning,
+  moment: Moment,
+): Promise<{ submitted: Promise<unknown> }> {
+  const point = findPoint(lab.points, 'engine/run-submit.ts', '(await markSending(')
+  const first = await stage.start({
+    sourcesFile: lab.sourcesFile,
+    armAt: '',
+    kill: { point, moment, hit: 1 },
+  })
+  await begin()
+  const submitted = submit()
+  await stage.bury(first)
+  return { submitted }
 }
 
 /** Runs it until a poll has told nothing. */

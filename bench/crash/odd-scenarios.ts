@@ -63,7 +63,7 @@ export const ODD_SCENARIOS: readonly Scenario[] = [
     around: ['engine/run-deliver', 'engine/engine.ts', 'engine/until-prepared.ts', 'engine/budgets.ts'],
     ends: { status: 'completed', code: null },
     maxSends: 1,
-    told: true,
+    told: 'again',
   },
   {
     name: 'copied at the second try',

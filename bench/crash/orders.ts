@@ -20,6 +20,9 @@ export interface Orders {
   kill?: Kill
 }
 
+/** With which the application's own backend speaks for a user. */
+export const SERVICE_KEY = 'only-for-the-backend-of-a-crashing-application'
+
 /** The one argument of `server-process.ts`, as JSON. */
 export interface ServerProcessSettings {
   databaseUrl: string
@@ -28,6 +31,8 @@ export interface ServerProcessSettings {
   storeFolder?: string | undefined
   /** An endpoint of the application's own that is told what happens. */
   tellUrl?: string | undefined
+  /** A type of task that it no longer offers. */
+  withdrawn?: string | undefined
   oddity?: Oddity | undefined
   orders?: Orders
 }
@@ -39,5 +44,15 @@ export interface ServerProcessSettings {
  * - `plugin-throws`: a plugin of the application's own does, at every end of a task.
  * - `provider-away`: nobody listens where the provider should be, until a create was tried in vain.
  * - `finds-late`: replies to creates are lost, and the provider can be asked what it has accepted; the first time in vain.
+ * - `marks-late`: PostgreSQL takes longer to mark a create than it may be sent after that. Claims last longer, for that.
+ * - `database-late`: PostgreSQL is away when a server starts, until it has noticed.
+ * - `database-cut`: PostgreSQL goes away while the answer to a create is being written, until the server has noticed.
  */
-export type Oddity = 'refuses-cancels' | 'plugin-throws' | 'provider-away' | 'finds-late'
+export type Oddity =
+  | 'refuses-cancels'
+  | 'plugin-throws'
+  | 'provider-away'
+  | 'finds-late'
+  | 'marks-late'
+  | 'database-late'
+  | 'database-cut'

@@ -4,7 +4,7 @@ import type { Stage } from './stage.ts'
 import type { ServerProcess } from './start-server-process.ts'
 
 /**
- * Waits for the end, by the watched server or by the one that follows it should it die. Tells whether it died.
+ * Waits for the end, by the watched server or by the one that follows it should it die or stop. Tells whether it died.
  * `done` gives up by itself: what has not come to its end by then is for the checks to say.
  */
 export async function playOut(
@@ -17,5 +17,5 @@ export async function playOut(
   if (watched.isAlive()) return false
   await stage.succeeded()
   await done()
-  return true
+  return watched.wasKilled()
 }

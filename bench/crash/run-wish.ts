@@ -1,22 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { createKie } from '@holdfast/server'
 import type postgres from 'postgres'
 import { type CaseState, isFinished, readCaseState } from './case-state.ts'
 import { type CaseReport, type CrashCase, FINISH_WITHIN_MS } from './crash-case.ts'
 import type { CrashLab } from './crash-lab.ts'
 import { findViolations } from './find-violations.ts'
 import { leaveBehind } from './leave-behind.ts'
+import { meanwhile, passLeases, untilSaid } from './meanwhile.ts'
 import type { Orders } from './orders.ts'
 import { playOut } from './play-out.ts'
 import type { WishScenario } from './scenario.ts'
 import { onStage, type Stage } from './stage.ts'
+import type { ServerProcess } from './start-server-process.ts'
 import { hashOfSource, readStoredFiles } from './stored-files.ts'
 import { until } from './until.ts'
 
-/** What a dead process was telling the application is taken up when its lease is over, which nobody needs to wait for. */
 async function look(sql: postgres.Sql): Promise<CaseState> {
   const state = await readCaseState(sql)
-  await sql`update holdfast.work set due_at = due_at - interval '6 min' where kind = 'deliver'`
+  await passLeases(sql)
   return state
 }
 
@@ -34,9 +36,8 @@ async function play(
   storeFolder: string | undefined,
 ): Promise<Omit<CaseReport, 'said'>> {
   const { scenario, kill } = crash
-  const { sql, client, simulator, gate, atDeath } = stage
+  const { sql, client, simulator, gate, databaseGate, atDeath } = stage
   const recordFile = crash.record ? lab.newFile('passed') : undefined
-  if (scenario.cancel === 'sending') gate.hold()
   const sends = () => simulator.log.filter(({ path }) => path.endsWith('/createTask')).length
 
   const conversationId = randomUUID()
@@ -46,21 +47,31 @@ async function play(
     params: { prompt: scenario.prompt },
     conversationId,
     placeholderId: `placeholder-${key}`,
+    ...(scenario.adopted ? { externalId: await sendElsewhere(stage, scenario) } : {}),
   }
   const orders: Orders = { sourcesFile: lab.sourcesFile, armAt: scenario.armAt, kill, recordFile }
   const answeredIds: string[] = []
   const submit = async () => answeredIds.push((await client.submit(submission, key)).task.id)
 
+  const begin = async () => {
+    await client.createConversation(conversationId)
+    // An endpoint is told what happens from its first registration on.
+    if (scenario.told) await until('an endpoint', () => isEndpointKnown(sql), { withinMs: FINISH_WITHIN_MS })
+  }
   const legacy = scenario.legacy && leaveBehind[scenario.legacy]
-  const left = await legacy?.({ lab, stage, begin: () => client.createConversation(conversationId), submit })
+  const left = await legacy?.({ lab, stage, begin, submit })
+  if (isReplyHeld(scenario)) gate.hold()
+  const isDatabaseLate = scenario.oddity === 'database-late'
+  if (isDatabaseLate) await databaseGate.cut()
   const watched = await stage.start(orders)
   // At once: it may die before it answers anything.
   stage.succeed(watched)
+  if (isDatabaseLate) await untilSaid(watched, 'looking for work failed').finally(databaseGate.mend)
   await left?.submitted
-  if (!legacy) await client.createConversation(conversationId)
+  if (!legacy) await begin()
 
   if (scenario.twice) {
-    const keys = await stage.database.holdKeys()
+    const keys = await stage.database.hold('lock table holdfast.idempotency_keys in share mode')
     const both = Promise.all([submit(), submit()])
     // Waited for below; should the collision fail to come, that is what is told.
     both.catch(() => undefined)
@@ -73,7 +84,7 @@ async function play(
     await submit()
   }
   await left?.goOn?.()
-  if (scenario.oddity === 'provider-away') await returnToProvider(stage)
+  await meanwhile({ scenario, stage, watched, storeFolder })
   const created = () =>
     until('the create at the provider', async () => simulator.creates() === 1, {
       withinMs: FINISH_WITHIN_MS,
@@ -128,26 +139,38 @@ async function play(
       creates,
       sends: sends(),
       files,
-      heard: stage.heard,
-    }),
+      heard: stage.listener?.heard ?? null,
+    }).concat(atOdds(scenario, watched)),
     passed,
   }
 }
 
-/** When a create was tried in vain. The next try may be 16 s away, which nobody needs to wait for. */
-async function returnToProvider({ sql, gate }: Stage): Promise<void> {
-  await until(
-    'a create in vain',
-    async () => {
-      // Whoever dies with the create marked leaves a task that ends as unknown, and is not tried again.
-      const [tried] = await sql`
-        select from holdfast.tasks t join holdfast.provider_jobs j on j.task_id = t.id
-        where j.last_error is not null or t.finished_at is not null
-      `
-      return tried
-    },
-    { withinMs: FINISH_WITHIN_MS },
-  )
-  await gate.comeBack()
-  await sql`update holdfast.work set due_at = least(due_at, now() + interval '1 s') where kind = 'submit'`
+/** The one create of a task that is adopted. */
+async function sendElsewhere({ simulator }: Stage, { type, prompt }: WishScenario): Promise<string> {
+  const kie = createKie({
+    apiKey: 'crash-key',
+    baseUrl: simulator.url,
+    models: { [type]: 'google/nano-banana' },
+  })
+  const request = { taskId: randomUUID(), type, params: { prompt } }
+  const outcome = await kie.create(request, AbortSignal.timeout(FINISH_WITHIN_MS))
+  await kie.close()
+  if (outcome.kind !== 'accepted') throw new Error(`The provider said "${outcome.kind}".`)
+  return outcome.externalId
+}
+
+async function isEndpointKnown(sql: postgres.Sql): Promise<boolean> {
+  const [endpoint] = await sql`select from holdfast.webhook_endpoints`
+  return endpoint !== undefined
+}
+
+/** From the start, since nobody knows how soon it comes. */
+function isReplyHeld({ cancel, stopped, oddity }: WishScenario): boolean {
+  return cancel === 'sending' || stopped === 'sending' || oddity === 'database-cut'
+}
+
+/** A server ends when it is killed or told to. */
+function atOdds({ stopped }: WishScenario, watched: ServerProcess): string[] {
+  if (stopped && watched.isAlive()) return ['the server has not stopped']
+  return stopped || watched.isAlive() || watched.wasKilled() ? [] : ['the server ended by itself']
 }

@@ -1,5 +1,6 @@
 import type { FailureCode, TerminalStatus } from '@holdfast/shared'
 import type { Oddity } from './orders.ts'
+import type { Told } from './start-listener.ts'
 
 interface Watched {
   name: string
@@ -21,26 +22,39 @@ export interface WishScenario extends Watched {
   cancel?: 'running' | 'sending'
   /** The client sends its request twice at once, with the same key. */
   twice?: boolean
+  /** The application has sent it to the provider itself, and hands it over with a service key. */
+  adopted?: boolean
   /** There is a store, and the result is copied to it. */
   mirror?: boolean
   /** Why it is not: its source is dead, or must not be copied from. Then it stays there, and the work waits for its death. */
   file?: 'expired' | 'given-up'
   /** The application has an endpoint that is told what happens. */
-  told?: boolean
+  told?: Told
   oddity?: Oddity
   /** What is left to an operator when it has ended so. @default nothing */
-  letter?: 'submit' | 'cancel'
+  letter?: 'submit' | 'cancel' | 'deliver'
+  /** The server is told to stop in good order: while the reply to its create is held back, or while its file is copied. */
+  stopped?: 'sending' | 'copying'
   /** A first process begins with it, is killed, and leaves this behind; points are those of the process after it. */
   legacy?: Legacy
 }
 
 /**
  * - `lost-create`: marked as being sent, and nobody knows whether it was.
+ * - `unmarked`: about to be marked, which somebody else's lock on its row holds up for more than two seconds.
+ * - `type-withdrawn`: about to be marked, and no process after the first one offers its type.
+ * - `deaf-for-days`: ended, and the application has not taken that in all tries but one.
  * - `silent`: running, with nothing heard of it for more than two hours. Once it was asked about again, in vain, five
  *   more minutes pass.
  * - `unheard-for-a-day`: running, with its deadline more than a day ago and nothing heard since.
  */
-export type Legacy = 'lost-create' | 'silent' | 'unheard-for-a-day'
+export type Legacy =
+  | 'lost-create'
+  | 'unmarked'
+  | 'type-withdrawn'
+  | 'deaf-for-days'
+  | 'silent'
+  | 'unheard-for-a-day'
 
 /** Many tasks that have ended, some of them long ago: what must go goes, and what must stay stays. */
 export interface TidyScenario extends Watched {

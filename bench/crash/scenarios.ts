@@ -1,5 +1,7 @@
+import { LATE_SCENARIOS } from './late-scenarios.ts'
 import { ODD_SCENARIOS } from './odd-scenarios.ts'
 import type { Scenario, WishScenario } from './scenario.ts'
+import { STOP_SCENARIOS } from './stop-scenarios.ts'
 import { SWEEP_SCENARIOS } from './sweep-scenarios.ts'
 
 const SUBMITTING = [
@@ -164,6 +166,8 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   ...SWEEP_SCENARIOS,
   ...ODD_SCENARIOS,
+  ...LATE_SCENARIOS,
+  ...STOP_SCENARIOS,
 ]
 
 /** The create has arrived and its reply is on the way: what no kill point hits for certain. */

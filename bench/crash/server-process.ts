@@ -4,13 +4,13 @@ import { createHoldfast, createKie, createLog, defaultTaskTypes, type TaskType }
 import { createFilesystemStore } from '../../packages/server/src/objects/filesystem-store.ts'
 import type { FindOutcome } from '../../packages/server/src/providers/provider.ts'
 import { CREATED_PATH } from './created-path.ts'
-import type { ServerProcessSettings } from './orders.ts'
+import { SERVICE_KEY, type ServerProcessSettings } from './orders.ts'
 
 /**
  * A server as an application would embed it, with every wait made short, so that what a killed process had claimed
  * comes back within three seconds. Says its port as one line of JSON and ends with whoever started it.
  */
-const { databaseUrl, kieUrl, storeFolder, tellUrl, oddity }: ServerProcessSettings = JSON.parse(
+const { databaseUrl, kieUrl, storeFolder, tellUrl, withdrawn, oddity }: ServerProcessSettings = JSON.parse(
   process.argv[2] ?? '{}',
 )
 
@@ -21,6 +21,20 @@ const kie = createKie({
   limits: { callTimeoutMs: 2_000, minPollMs: 150, notFoundGraceMs: 200 },
 })
 const image: TaskType = { ...(defaultTaskTypes.image as TaskType), watchedPollMs: 150, credits: 4 }
+const types: Record<string, TaskType> = {
+  image,
+  hurried: { ...image, deadlineMs: 500 },
+  impatient: { ...image, waitLimitMs: 1_000 },
+}
+if (withdrawn) delete types[withdrawn]
+const log = createLog('info', process.stderr)
+const objects = storeFolder
+  ? createFilesystemStore({
+      directory: storeFolder,
+      baseUrl: 'http://127.0.0.1',
+      secret: 'only for crashes',
+    })
+  : undefined
 
 async function find(): Promise<FindOutcome> {
   const response = await fetch(new URL(CREATED_PATH, kieUrl))
@@ -32,6 +46,7 @@ async function find(): Promise<FindOutcome> {
 const holdfast = createHoldfast({
   database: databaseUrl,
   auth: async (token) => ({ userId: token, expiresAt: null }),
+  serviceKeys: [SERVICE_KEY],
   // KIE cannot cancel; with a provider that can, that path runs too.
   providers: [
     {
@@ -45,21 +60,18 @@ const holdfast = createHoldfast({
       ? [{ name: 'forgetful', onSettled: () => Promise.reject(new Error('it forgot how')) }]
       : [],
   webhooks: tellUrl ? [{ name: 'app', url: tellUrl, secret: `whsec_${btoa('x'.repeat(32))}` }] : [],
-  types: { image, hurried: { ...image, deadlineMs: 500 }, impatient: { ...image, waitLimitMs: 1_000 } },
+  types,
   credits: { initial: 100 },
-  ...(storeFolder
-    ? {
-        objects: createFilesystemStore({
-          directory: storeFolder,
-          baseUrl: 'http://127.0.0.1',
-          secret: 'only for crashes',
-        }),
-        mirror: { allowLoopback: true, leaseMs: 1_000 },
-      }
-    : {}),
-  engine: { leaseMarginMs: 300, idleMs: 100, sweepEveryMs: 300 },
+  ...(objects ? { objects, mirror: { allowLoopback: true, leaseMs: 1_000 } } : {}),
+  engine: {
+    leaseMarginMs: oddity === 'marks-late' ? 3_000 : 300,
+    idleMs: 100,
+    sweepEveryMs: 300,
+    planEveryMs: 300,
+    progressEveryMs: 200,
+  },
   streams: { sweepMs: 500 },
-  log: createLog('info', process.stderr),
+  log,
 })
 holdfast.start()
 
@@ -69,5 +81,12 @@ server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`${JSON.stringify({ port: typeof address === 'object' ? address?.port : null })}\n`)
   // Written at an orderly exit otherwise, and this process will have none.
   flushCompileCache()
+})
+process.once('SIGTERM', async () => {
+  const stopped = holdfast.stop()
+  log.info('stopping in good order')
+  await stopped
+  await objects?.close()
+  process.exit()
 })
 process.stdin.resume().once('end', () => process.exit())

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type postgres from 'postgres'
 import { startKieSimulator } from '../../packages/server/src/providers/kie/simulator/start-kie-simulator.ts'
+import { startCuttableProxy } from '../../packages/server/test/cuttable-proxy.ts'
 import type { CaseReport } from './crash-case.ts'
 import { createCrashClient } from './crash-client.ts'
 import type { CrashLab } from './crash-lab.ts'
 import type { Oddity, Orders } from './orders.ts'
-import { startListener } from './start-listener.ts'
+import { startListener, type Told } from './start-listener.ts'
 import { startReplyGate } from './start-reply-gate.ts'
 import { type ServerProcess, startServerProcess } from './start-server-process.ts'
 import { until } from './until.ts'
@@ -14,7 +15,7 @@ interface StageOptions<State> {
   /** Where result files are copied to; they are not without it. */
   storeFolder?: string | undefined
   /** The application has an endpoint that is told what happens. */
-  told?: boolean | undefined
+  told?: Told | undefined
   oddity?: Oddity | undefined
   /** Looks at what a process left behind when it died. */
   look(sql: postgres.Sql): Promise<State>
@@ -50,6 +51,7 @@ export async function onStage<State>(
 
 async function open<State>(lab: CrashLab, { storeFolder, told, oddity, look }: StageOptions<State>) {
   let over = false
+  let withdrawn: string | undefined
   let current: ServerProcess | null = null
   let life: Promise<void> | undefined
   const servers: ServerProcess[] = []
@@ -67,8 +69,11 @@ async function open<State>(lab: CrashLab, { storeFolder, told, oddity, look }: S
     undo.push(() => simulator.close())
     const gate = await startReplyGate(simulator.url)
     undo.push(() => gate.close())
-    const listener = told ? await startListener() : null
+    const listener = told ? await startListener(told) : null
     undo.push(async () => listener?.close())
+    const databaseGate = await startCuttableProxy(database.url)
+    undo.push(() => databaseGate.close())
+    const isCut = oddity === 'database-late' || oddity === 'database-cut'
     if (oddity === 'finds-late') gate.lose()
     if (oddity === 'provider-away') await gate.leave()
     undo.push(async () => {
@@ -82,10 +87,12 @@ async function open<State>(lab: CrashLab, { storeFolder, told, oddity, look }: S
 
     const start = async (orders?: Orders) => {
       current = await startServerProcess({
-        databaseUrl: database.url,
+        // Past the gate where nobody shuts it.
+        databaseUrl: isCut ? databaseGate.url : database.url,
         kieUrl: gate.url,
         storeFolder,
         tellUrl: listener?.url,
+        withdrawn,
         oddity,
         orders,
       })
@@ -108,13 +115,19 @@ async function open<State>(lab: CrashLab, { storeFolder, told, oddity, look }: S
       database,
       simulator,
       gate,
+      /** Between the servers and PostgreSQL, in the cases about that. */
+      databaseGate,
       client,
-      /** What the application was told, in the order of its coming; null if it has no endpoint. */
-      heard: listener?.heard ?? null,
+      /** The endpoint of the application; null if it has none. */
+      listener,
       /** What each process that died left behind, oldest first. */
       atDeath,
       start,
       bury,
+      /** Servers started from now on do not offer such tasks. */
+      withdraw(type: string): void {
+        withdrawn = type
+      },
       /** Has another server follow when this one dies. */
       succeed(server: ServerProcess): void {
         life = (async () => {

@@ -1,8 +1,15 @@
 import { createServer } from 'node:http'
 
-/** The endpoint of an application: keeps what it is told, and has no time for the first thing. */
-export async function startListener() {
+/** How the application takes what it is told: not the first time, only once it is let, or not at all. */
+export type Told = 'again' | 'late' | 'never'
+
+/** The endpoint of an application, which keeps what it is told. */
+export async function startListener(told: Told) {
   const heard: { id: string; event: string }[] = []
+  let listen = () => {}
+  const listens = new Promise<void>((resolve) => {
+    listen = resolve
+  })
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
@@ -10,7 +17,9 @@ export async function startListener() {
       id: String(request.headers['webhook-id']),
       event: JSON.parse(Buffer.concat(chunks).toString()).type,
     })
-    response.writeHead(heard.length === 1 ? 500 : 204).end()
+    const isFirst = heard.length === 1
+    if (told === 'late') await listens
+    response.writeHead(told === 'never' || (told === 'again' && isFirst) ? 500 : 204).end()
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -21,6 +30,8 @@ export async function startListener() {
   return {
     url: `http://127.0.0.1:${address.port}/`,
     heard,
+    /** Takes what it is told from now on. */
+    listen,
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve())

@@ -8,8 +8,12 @@ export interface ServerProcess {
   /** Resolves when the process is gone. */
   died: Promise<void>
   isAlive(): boolean
+  /** Whether it was killed, as opposed to having ended by itself. */
+  wasKilled(): boolean
   /** The end of its log, for reading after a violation. */
   said(): string
+  /** Asks it to stop in good order. */
+  stop(): void
   /** SIGKILL, and waits for its end. */
   kill(): Promise<void>
 }
@@ -33,12 +37,14 @@ export async function startServerProcess(settings: ServerProcessSettings): Promi
   )
   let log = ''
   let alive = true
+  let killed = false
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log = (log + text).slice(-KEPT_LOG)
   })
   const ended = new Promise<NodeJS.Signals | null>((resolve) => {
     child.once('exit', (_code, signal) => {
       alive = false
+      killed = signal === 'SIGKILL'
       resolve(signal)
     })
   })
@@ -69,5 +75,13 @@ export async function startServerProcess(settings: ServerProcessSettings): Promi
   })
 
   const url = port === null ? null : `http://127.0.0.1:${port}`
-  return { url, died, isAlive: () => alive, said: () => log, kill }
+  return {
+    url,
+    died,
+    isAlive: () => alive,
+    wasKilled: () => killed,
+    said: () => log,
+    stop: () => void child.kill('SIGTERM'),
+    kill,
+  }
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { dumpTables } from '../../test/dump-tables.ts'
 import { makeRunningTask } from '../../test/make-task.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
@@ -104,6 +105,27 @@ describe('plugins join the submit (F8)', () => {
     expect(new Set(answers.map(({ task }) => task.id)).size).toBe(1)
     const [first] = answers
     expect(await sql`select from orders where task_id = ${first?.task.id ?? ''}`).toHaveLength(1)
+  })
+
+  it('a repeated key finds its task though the server no longer takes such ones', async () => {
+    const input = {
+      userId: 'eve',
+      body: { type: 'image', params: { prompt: 'a fox' } },
+      idempotencyKey: 'before-the-deploy',
+      traceId: 'trace',
+    }
+    const types = scriptedTypes('nobody')
+    const { task } = await createTask(sql, types, input)
+    const { image: strict, ...fewer } = types
+    if (!strict) throw new Error('There is no such type.')
+    const stricter = { ...types, image: { ...strict, params: z.strictObject({ size: z.int() }) } }
+
+    for (const later of [fewer, stricter]) {
+      expect(await createTask(sql, later, input)).toMatchObject({ task: { id: task.id }, created: false })
+    }
+    const anew = { ...input, idempotencyKey: 'after-the-deploy' }
+    await expect(createTask(sql, fewer, anew)).rejects.toMatchObject({ code: 'UNKNOWN_TASK_TYPE' })
+    await expect(createTask(sql, stricter, anew)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
   })
 
   it('of two with one key, the second is not refused for the room that the first took', async () => {

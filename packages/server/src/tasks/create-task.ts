@@ -51,6 +51,12 @@ export async function createTask(
   plugins: readonly Plugin[] = [],
 ): Promise<Created> {
   const { userId, body } = input
+  const bodyHash = canonicalHash({ ...body, retryOf: input.retryOf ?? null })
+  const key = input.idempotencyKey === null ? null : { userId, key: input.idempotencyKey, bodyHash }
+  // Before it is looked at: a server that no longer takes such tasks may be asked about one that was taken on.
+  const earlier = key && (await findByKey(sql, key))
+  if (earlier) return { task: earlier, created: false }
+
   const { type, params } = checkParams(types, body)
   const submission: Submission = {
     userId,
@@ -65,10 +71,6 @@ export async function createTask(
     priority: PRIORITIES[body.priority ?? 'normal'],
   }
   const adoption = readAdoption(body, type, Date.now())
-  const bodyHash = canonicalHash({ ...body, retryOf: input.retryOf ?? null })
-  const key = input.idempotencyKey === null ? null : { userId, key: input.idempotencyKey, bodyHash }
-  const earlier = key && (await findByKey(sql, key))
-  if (earlier) return { task: earlier, created: false }
 
   try {
     const taskId = await transaction(sql, (tx, over) =>

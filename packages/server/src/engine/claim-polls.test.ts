@@ -69,8 +69,39 @@ describe('a claimed poll comes due again by itself', () => {
     expect(claimed).toMatchObject([{ plannedMs: expected }])
     expect(claimed[0]?.ageMs).toBeGreaterThanOrEqual(ageMs)
     const [due] = await dueIn(claimed)
-    expect(due).toBeLessThanOrEqual(expected)
+    expect(due).toBeLessThanOrEqual(expected + 100)
     expect(due).toBeGreaterThan(expected - 5_000)
+  })
+
+  it('at a tenth of a second, and never sooner than planned', async () => {
+    const provider = await providerWith({
+      image: { agesMs: [0], intervalsMs: [60_000], jitter: [-0.1, 0.1] },
+    })
+    await queueWork(sql, { provider, kind: 'poll', count: 50 })
+    await sql.begin(async (tx) => {
+      const claimed = await claimPolls(tx as unknown as typeof sql, {
+        provider,
+        lanes: ALL_LANES,
+        limit: 1_000,
+        replica: 'one',
+        inFlight: 0,
+        leaseMs: 15_000,
+      })
+      const planned = new Map(claimed.map((work) => [work.taskId, work.plannedMs]))
+      const rows = await tx<{ taskId: string; lateMs: number; atMs: number }[]>`
+        select task_id as "taskId", (extract(epoch from due_at - now()) * 1000)::float8 as "lateMs",
+          (extract(epoch from due_at) * 1000)::float8 as "atMs"
+        from holdfast.work where task_id = any(${[...planned.keys()]}::uuid[])
+      `
+      expect(rows).toHaveLength(50)
+      for (const { taskId, lateMs, atMs } of rows) {
+        expect(atMs % 100).toBe(0)
+        const after = lateMs - (planned.get(taskId) ?? Number.NaN)
+        // A microsecond is as exact as it gets.
+        expect(after).toBeGreaterThan(-0.01)
+        expect(after).toBeLessThanOrEqual(100)
+      }
+    })
   })
 
   it('even if its acceptance is in the future, by the clock of a database that was set back', async () => {

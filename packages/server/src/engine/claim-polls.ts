@@ -37,6 +37,9 @@ export interface ClaimedPoll {
  *
  * The luck for the jitter is drawn beside the row, not in the lateral: PostgreSQL may remember what a lateral gave for
  * the same age and type, and did, so that tasks accepted together stayed together.
+ *
+ * Times are rounded up to tenths of a second, so that many tasks share one: an index keeps a shared key once, and that of
+ * due times is a fraction of the size.
  */
 export async function claimPolls(sql: Sql, options: ClaimOptions): Promise<ClaimedPoll[]> {
   const claimed = await sql<ClaimedPoll[]>`
@@ -48,7 +51,9 @@ export async function claimPolls(sql: Sql, options: ClaimOptions): Promise<Claim
     update holdfast.work w set
       epoch = w.epoch + 1,
       polls = w.polls + 1,
-      due_at = now() + greatest(${options.leaseMs}::float8, p.planned_ms) * interval '1 ms'
+      due_at = date_bin(
+        '100 ms', now() + (100 + greatest(${options.leaseMs}::float8, p.planned_ms)) * interval '1 ms', timestamptz 'epoch'
+      )
     from (select *, random() as luck from due order by task_id) d
       cross join lateral (
         select t.user_id, t.type, t.progress, date_part('epoch', now() - t.deadline_at) * 1000 as overdue_ms

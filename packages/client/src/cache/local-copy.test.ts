@@ -167,7 +167,7 @@ describe('the local copy', () => {
   })
 })
 
-describe('a small local copy', () => {
+describe('a local copy in localStorage as well', () => {
   const many = Object.fromEntries(
     Array.from({ length: 300 }, (_, n) => [`many-${n}`, trackedTask({ id: `many-${n}` })]),
   )

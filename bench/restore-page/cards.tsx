@@ -13,13 +13,7 @@ export interface Marks {
   confirmed?: number
 }
 
-/** Not yet among TypeScript's own. */
-interface Scheduler {
-  postTask(run: () => void, options: { priority: 'user-blocking' }): Promise<void>
-}
-
 declare global {
-  const scheduler: Scheduler
   interface Window {
     marks: Marks
   }

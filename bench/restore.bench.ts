@@ -13,7 +13,7 @@ import { buildPages } from './restore-page/build-pages.ts'
 import { CONTENDERS, type Contender } from './restore-page/contenders.ts'
 import { countRequests, TABS } from './restore-page/count-requests.ts'
 import { seedUsers } from './restore-page/seed-users.ts'
-import { servePages } from './restore-page/serve-pages.ts'
+import { type Site, servePages } from './restore-page/serve-pages.ts'
 import { addressOf, type Visit, visit } from './restore-page/visit.ts'
 import { idleProvider, idleTypes } from './stream/idle-provider.ts'
 import { median } from './stream/percentile.ts'
@@ -91,8 +91,13 @@ try {
   await seedUsers(sql, sizes)
   const pages = await buildPages()
   undo.push(pages.remove)
-  const site = await servePages(pages.folder, holdfast.listener, Number(options.network))
-  undo.push(site.close)
+  // At an address of its own, so that no contender has to read what another one keeps in this browser.
+  const sites = new Map<Contender, Site>()
+  for (const name of contenders) {
+    const site = await servePages(pages.folder, holdfast.listener, Number(options.network))
+    undo.push(site.close)
+    sites.set(name, site)
+  }
   const profile = await mkdtemp(join(tmpdir(), 'holdfast-bench-profile-'))
   undo.push(() => rm(profile, { recursive: true, force: true }))
   const browser = await chromium.launchPersistentContext(profile, {
@@ -104,7 +109,7 @@ try {
   const figures: Record<number, Figures> = {}
   for (const size of sizes) {
     const seen = new Map<Contender, Visit[]>(contenders.map((name) => [name, []]))
-    const address = (name: Contender) => addressOf(site.url, name, size)
+    const address = (name: Contender) => addressOf(sites.get(name)?.url ?? '', name, size)
     // The first fills the local copies, the second the browser's own caches of compiled code.
     for (const name of [...contenders, ...contenders]) await visit(browser, address(name), true)
     for (let turn = 0; turn < visits; turn++) {
@@ -120,7 +125,12 @@ try {
       result.paintMs[name] = round(median(paint))
       result.confirmedMs[name] = round(median(confirmed))
       if (seconds > 0) {
-        const rate = await countRequests(browser, address(name), site.calls, seconds * 1_000)
+        const rate = await countRequests(
+          browser,
+          address(name),
+          () => sites.get(name)?.calls() ?? 0,
+          seconds * 1_000,
+        )
         result.requestsPerMinute[name] = round(rate)
       }
       const rate = result.requestsPerMinute[name]?.toFixed(1) ?? '–'

@@ -131,8 +131,7 @@ export function startSession(options: SessionOptions): Session {
     else if (message.kind === 'hello') feed.tellAll()
     else if (message.kind === 'task') feed.takeIn({ tasks: [message.task] }, 'other-tab')
     else if (message.kind === 'outbox') void (leadership.stillLeads() ? outbox.adopt() : outbox.look())
-    else if (message.kind === 'states' && leadership.isCurrent(message.epoch)) {
-      if (leadership.stillLeads()) return
+    else if (message.kind === 'states' && leadership.isCurrent(message.epoch) && !leadership.stillLeads()) {
       feed.hear(message)
       if (message.complete) callOffHello()
     }
@@ -201,11 +200,12 @@ export function startSession(options: SessionOptions): Session {
 
   /** The page may come back from the back/forward cache, having missed what the others said. */
   function rest() {
+    save()
+    void copy.flush(true)
     disconnect()
     asked = undefined
     feed.forgetCursor()
     store.set({ role: 'follower', connection: 'offline' })
-    void copy.flush()
   }
 
   function sendAll() {
@@ -239,7 +239,7 @@ export function startSession(options: SessionOptions): Session {
       store.set({ restore: 'from-cache' })
     }
     // Nobody would tell: this tab asks before it knows that it leads. The answer is as good should it not.
-    if (ladder.seemsFree() && environment.isVisible()) {
+    if (ladder.isAlone()) {
       asked = feed.sync(true)
       asked.catch(({ retryAfterMs }) => {
         // Who leads asks again at once, unless the server wants to be left alone for a while.

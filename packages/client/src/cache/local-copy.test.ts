@@ -46,7 +46,7 @@ describe('the local copy', () => {
     copy.save({ a: task })
     await copy.flush()
     const bob = setUp({ indexedDB, userId: 'bob' }).copy
-    expect(await bob.read()).toBeNull()
+    expect(await bob.read()).toBeUndefined()
     await bob.purge()
     expect(await copy.read()).toEqual([task])
   })
@@ -74,7 +74,7 @@ describe('the local copy', () => {
     copy.save({ a: task })
     await copy.purge()
     clock.advance(1_000)
-    expect(await copy.read()).toBeNull()
+    expect(await copy.read()).toBeUndefined()
   })
 
   it.each([
@@ -84,7 +84,7 @@ describe('the local copy', () => {
   ])('discards %s, says so, and goes on', async (_, stored) => {
     const { copy, disk, health } = setUp()
     await set('alice', stored, disk ?? undefined)
-    expect(await copy.read()).toBeNull()
+    expect(await copy.read()).toBeUndefined()
     expect(health.at(-1)).toBe('memory: corrupt')
     copy.save({ a: task })
     await copy.flush()
@@ -105,7 +105,7 @@ describe('the local copy', () => {
 
     const newer = indexedDB.open('holdfast:app', 3)
     await promisifyRequest(newer)
-    expect(await copy.read()).toBeNull()
+    expect(await copy.read()).toBeUndefined()
     expect(health.at(-1)).toBe('memory: broken')
   })
 
@@ -128,7 +128,7 @@ describe('the local copy', () => {
 
   it('degrades to memory and says why when storage is missing, blocked, full or does not answer', async () => {
     const missing = setUp({ indexedDB: null })
-    expect(await missing.copy.read()).toBeNull()
+    expect(await missing.copy.read()).toBeUndefined()
     expect(missing.health).toEqual(['memory: missing'])
 
     const failing = async (fail: (indexedDB: IDBFactory) => void) => {
@@ -167,7 +167,7 @@ describe('the local copy', () => {
   })
 })
 
-describe('a small local copy', () => {
+describe('a local copy in localStorage as well', () => {
   const many = Object.fromEntries(
     Array.from({ length: 300 }, (_, n) => [`many-${n}`, trackedTask({ id: `many-${n}` })]),
   )
@@ -198,6 +198,28 @@ describe('a small local copy', () => {
     await copy.flush()
     expect(storage.size).toBe(0)
     expect(await setUp({ indexedDB, storage }).copy.read()).toHaveLength(300)
+  })
+
+  it('F2: of any size is there at once for the page that comes next, until something changes', async () => {
+    const storage = new MemoryStorage()
+    const { copy } = setUp({ storage })
+    copy.save(many)
+    await copy.flush(true)
+    const stuck = { open: () => ({}) } as unknown as IDBFactory
+    const next = setUp({ indexedDB: stuck, storage })
+    expect(await next.copy.read()).toHaveLength(300)
+    next.copy.save({ ...many, a: task })
+    void next.copy.flush()
+    expect(storage.size).toBe(0)
+  })
+
+  it('that would take a fifth of the room is only in the database', async () => {
+    const storage = new MemoryStorage()
+    const { copy, indexedDB } = setUp({ storage })
+    copy.save({ a: { ...task, params: { prompt: 'x'.repeat(1_000_000) } } })
+    await copy.flush(true)
+    expect(storage.size).toBe(0)
+    expect(await setUp({ indexedDB, storage }).copy.read()).toHaveLength(1)
   })
 
   it('that no longer fits leaves no older one behind', async () => {
@@ -232,6 +254,6 @@ describe('a small local copy', () => {
     await copy.flush()
     await copy.purge()
     expect(storage.size).toBe(0)
-    expect(await copy.read()).toBeNull()
+    expect(await copy.read()).toBeUndefined()
   })
 })

@@ -13,18 +13,20 @@ const KEEP_ENDED_MS = 24 * 60 * 60 * 1_000
 const KEEP_ENDED = 100
 /**
  * What is shorter is in localStorage as well, which answers at once where a database takes as long as everything else
- * before the first paint. A fiftieth of the room there is for the whole origin.
+ * before the first paint. A fiftieth of the room there is for the whole origin. Each write is sent to every tab, so that
+ * more than this is only written there when the page goes.
  */
 const SMALL_LENGTH = 100_000
+const LARGE_LENGTH = 1_000_000
 
 /** One user's tasks, kept in this browser so that the next visit can paint before the network answers. */
 export interface LocalCopy {
-  /** Null: there is none, or it cannot be used. */
-  read(): Promise<TrackedTask[] | null>
+  /** Undefined: there is none, or it cannot be used. */
+  read(): Promise<TrackedTask[] | undefined>
   /** Written a moment later. */
   save(tasks: TaskMap): void
-  /** Writes at once what waits to be written. */
-  flush(): Promise<void>
+  /** Writes at once what waits to be written; `last`: for the next page to find. */
+  flush(last?: boolean): Promise<void>
   purge(): Promise<void>
 }
 
@@ -46,19 +48,19 @@ export function createLocalCopy(keep: Keep, items: Items, key: string, clock: Cl
     items.set(key, null)
   }
 
-  async function flush() {
+  async function flush(last?: boolean) {
     if (!waiting) return
     const copy: StoredCopy = { schema: SCHEMA, tasks: worthKeeping(waiting, clock.now()) }
     drop()
     const text = JSON.stringify(copy)
-    if (text.length < SMALL_LENGTH) items.set(key, text)
+    if (text.length < (last ? LARGE_LENGTH : SMALL_LENGTH)) items.set(key, text)
     await record.change(() => copy)
   }
 
   return {
     async read() {
-      const small = readJson(items, key)
-      return (isStoredCopy(small) ? small : await record.read())?.tasks ?? null
+      const held = readJson(items, key)
+      return (isStoredCopy(held) ? held : await record.read())?.tasks
     },
     save(tasks) {
       waiting = tasks

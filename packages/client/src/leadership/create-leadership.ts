@@ -217,8 +217,8 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       // A page in the back/forward cache or frozen runs no code but would keep the lock, and the others waiting.
       const away = () => {
         if (resting) return
-        rest()
         given.rest()
+        rest()
       }
       const back = () => {
         if (resting) void contend()

@@ -51,10 +51,10 @@ export function createLadder({ environment, items, disk, name, tabId, onMessage 
     leadership,
     channel,
     /**
-     * Whether nobody leads, by the look of it. A hidden leader's timers run once a minute, so that its lease may have run
-     * out that long ago.
+     * Whether this tab is looked at and nobody leads, as far as can be seen. A hidden leader's timers run once a minute, so
+     * that its lease may have run out that long ago.
      */
-    seemsFree: () => (leases.seen()?.expiresAt ?? 0) + 60_000 <= clock.now(),
+    isAlone: () => isVisible() && clock.now() - (leases.seen()?.expiresAt ?? 0) >= 60_000,
     inspect: () => ({
       ...leadership.inspect(),
       epoch: leadership.epoch(),

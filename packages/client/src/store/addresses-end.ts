@@ -7,7 +7,8 @@ import type { Task } from '@holdfast/shared'
  * already.
  */
 export function addressesEnd({ result }: Pick<Task, 'result'>): number {
-  const stored = (result?.outputs ?? []).filter(({ state }) => state === 'stored')
+  if (!result) return Number.POSITIVE_INFINITY
+  const stored = result.outputs.filter(({ state }) => state === 'stored')
   return Math.min(
     ...stored.map(({ url, urlExpiresAt }) =>
       urlExpiresAt ? Date.parse(urlExpiresAt) : url ? Number.POSITIVE_INFINITY : 0,

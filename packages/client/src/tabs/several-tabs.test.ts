@@ -204,6 +204,22 @@ describe('several tabs', () => {
     expect(server.streams.size).toBe(1)
   })
 
+  it('F2 F3: a leader that goes leaves many cards at hand, a follower does not, and a log-out takes them', async () => {
+    for (let n = 0; n < 300; n++) server.put('alice')
+    const leader = await openLeader()
+    const follower = await openFollower()
+    const atHand = () => browser.localStorage.getItem(`holdfast:${browser.app}:alice:tasks`)
+    follower.page.dispatchEvent(persisted('pagehide'))
+    expect(atHand()).toBeNull()
+    leader.page.dispatchEvent(persisted('pagehide'))
+    expect(JSON.parse(atHand() ?? '')).toMatchObject({ tasks: { length: 300 } })
+    leader.page.dispatchEvent(persisted('pageshow'))
+    await until(() => state(leader).connection === 'push')
+    await leader.client.logout()
+    leader.page.dispatchEvent(persisted('pagehide'))
+    expect(atHand()).toBeNull()
+  })
+
   it('without locks or without a channel every tab polls for itself and opens no stream', async () => {
     const task = server.put('alice')
     const tabs = [

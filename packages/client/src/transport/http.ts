@@ -114,11 +114,6 @@ function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   })
 }
 
-/** Proxies answer without our problem JSON; what they mean is in the status. */
-function codeOf(status: number): HoldfastError['code'] {
-  return CODES[status] ?? (status < 500 ? 'INVALID_REQUEST' : 'UNAVAILABLE')
-}
-
 const CODES: Record<number, HoldfastError['code']> = {
   401: 'UNAUTHENTICATED',
   403: 'FORBIDDEN',
@@ -131,7 +126,8 @@ async function toError(response: Response): Promise<HoldfastError> {
   const { status } = response
   const retryAfterMs = Number(response.headers.get('Retry-After')) * 1_000 || 0
   return new HoldfastError(
-    problem.code ?? codeOf(status),
+    // Proxies answer without our problem JSON; what they mean is in the status.
+    problem.code ?? CODES[status] ?? (status < 500 ? 'INVALID_REQUEST' : 'UNAVAILABLE'),
     problem.detail ?? problem.title ?? `The server answered ${status}.`,
     { status, traceId: problem.traceId ?? null, retryAfterMs },
   )

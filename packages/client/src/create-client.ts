@@ -166,11 +166,7 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
   }
 
   return {
-    store: {
-      getState: store.getState,
-      getInitialState: store.getInitialState,
-      subscribe: store.subscribe,
-    },
+    store,
     setUser,
     logout: ({ forget = false } = {}) => leave((ending) => ending.purge({ tellOthers: true, forget })),
     async submit({ idempotencyKey: key = randomId(), placeholderId = key, ...rest }) {

@@ -39,7 +39,15 @@ export function createBrowser(url: string) {
       app,
       fetch: options.fetch,
       transport: options.transport,
-      environment: { clock, indexedDB, localStorage, sessionStorage, page, ...options.environment },
+      environment: {
+        clock,
+        indexedDB,
+        localStorage,
+        sessionStorage,
+        page,
+        afterFrame: (run) => run(),
+        ...options.environment,
+      },
     })
     open.add(client)
     return {

@@ -55,6 +55,45 @@ describe('the first question', () => {
     expect(asked()).toEqual(['/v1/sync', '/v1/stream'])
   })
 
+  it('F2: cards are painted before anything is asked', async () => {
+    const task = server.put('alice')
+    const before = browser.openTab()
+    await before.signIn()
+    await until(() => state(before).connection === 'push')
+    await before.client.close()
+    const asks = server.requests.length
+    const frames: (() => void)[] = []
+    const tab = openUndecided({ environment: { afterFrame: (run) => void frames.push(run) } })
+    const signedIn = tab.signIn()
+    await until(() => state(tab).restore === 'from-cache')
+    await settle()
+    expect(state(tab).tasks).toHaveProperty(task.id)
+    expect(server.requests).toHaveLength(asks)
+    for (const run of frames) run()
+    await signedIn
+    await until(() => state(tab).restore === 'confirmed')
+  })
+
+  it('F6: who leaves before the cards are painted asks nothing', async () => {
+    server.put('alice')
+    const before = browser.openTab()
+    await before.signIn()
+    await until(() => state(before).connection === 'push')
+    await before.client.close()
+    const asks = server.requests.length
+    const frames: (() => void)[] = []
+    const tab = openUndecided({ environment: { afterFrame: (run) => void frames.push(run) } })
+    const signedIn = tab.signIn()
+    await until(() => state(tab).restore === 'from-cache')
+    await tab.client.logout()
+    for (const run of frames) run()
+    await signedIn
+    tab.decide()
+    await settle()
+    expect(server.requests).toHaveLength(asks)
+    expect(state(tab)).toMatchObject({ restore: 'signed-out', tasks: {}, unsent: {} })
+  })
+
   it('C3: a leader waits for the answer that is on its way', async () => {
     const { opened, open } = createGate()
     server.next('POST /v1/sync', { kind: 'hold', until: opened })

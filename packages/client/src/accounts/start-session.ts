@@ -228,18 +228,19 @@ export function startSession(options: SessionOptions): Session {
   })
 
   async function paint() {
-    const reading = copy.read()
-    const looked = outbox.look()
-    const tasks = await reading
+    const tasks = await copy.read()
     if (signal.aborted) return
     if (tasks) {
       // Nobody else has these objects.
       for (const task of tasks) task.stale = true
       store.apply({ tasks }, origins)
       store.set({ restore: 'from-cache' })
+      // The cards first: all else would keep the page busy.
+      if (ladder.isAlone) await new Promise<void>(environment.afterFrame)
     }
+    const looked = outbox.look()
     // Nobody would tell: this tab asks before it knows that it leads. The answer is as good should it not.
-    if (ladder.isAlone()) {
+    if (ladder.isAlone) {
       asked = feed.sync(true)
       asked.catch(({ retryAfterMs }) => {
         // Who leads asks again at once, unless the server wants to be left alone for a while.

@@ -75,8 +75,8 @@ export function createLocalCopy(keep: Keep, items: Items, key: string, clock: Cl
 }
 
 function isStoredCopy(copy: unknown): copy is StoredCopy {
-  const { schema, tasks } = (copy ?? {}) as Partial<StoredCopy>
-  return schema === SCHEMA && Array.isArray(tasks) && tasks.every((task) => task?.id)
+  const held = copy as Partial<StoredCopy> | null | undefined
+  return held?.schema === SCHEMA && Array.isArray(held.tasks) && held.tasks.every((task) => task?.id)
 }
 
 /** Only what the next visit paints: unfinished tasks, and those that ended lately. */

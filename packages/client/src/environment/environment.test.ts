@@ -22,6 +22,27 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
+it('F2: a tab that is hidden before its first frame does not wait for it for ever', () => {
+  vi.useFakeTimers()
+  try {
+    const frames: (() => void)[] = []
+    vi.stubGlobal('requestAnimationFrame', (run: () => void) => frames.push(run))
+    const ran: string[] = []
+    browserEnvironment().afterFrame(() => ran.push('hidden'))
+    expect(ran).toEqual([])
+    vi.advanceTimersByTime(1_000)
+    expect(ran).toEqual(['hidden'])
+    browserEnvironment().afterFrame(() => ran.push('seen'))
+    frames.at(-1)?.()
+    // Not in the frame itself: it is not on the screen yet.
+    expect(ran).toEqual(['hidden'])
+    vi.advanceTimersByTime(0)
+    expect(ran).toEqual(['hidden', 'seen'])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 it('counts blocked storage as missing', () => {
   block()
   expect(browserEnvironment()).toMatchObject({ indexedDB: null, localStorage: null, sessionStorage: null })

@@ -23,7 +23,11 @@ export interface Environment {
    */
   page: EventTarget | null
   isVisible(): boolean
+  /** Runs, maybe twice, when the next frame is on its way to the screen. A tab that is hidden meanwhile has none: soon. */
+  afterFrame(run: () => void): void
 }
+
+const FRAME_WITHIN_MS = 1_000
 
 /** Null when it is missing. With site data blocked, merely reading `localStorage` or `indexedDB` throws: the same. */
 function read<K extends keyof typeof globalThis>(name: K): (typeof globalThis)[K] | null {
@@ -52,5 +56,9 @@ export function browserEnvironment(): Environment {
     localStorage,
     page,
     isVisible: () => read('document')?.visibilityState !== 'hidden',
+    afterFrame(run) {
+      read('requestAnimationFrame')?.(() => setTimeout(run))
+      setTimeout(run, FRAME_WITHIN_MS)
+    },
   }
 }

@@ -54,7 +54,7 @@ export function createLadder({ environment, items, disk, name, tabId, onMessage 
      * Whether this tab is looked at and nobody leads, as far as can be seen. A hidden leader's timers run once a minute, so
      * that its lease may have run out that long ago.
      */
-    isAlone: () => isVisible() && clock.now() - (leases.seen()?.expiresAt ?? 0) >= 60_000,
+    isAlone: isVisible() && clock.now() - (leases.seen()?.expiresAt ?? 0) >= 60_000,
     inspect: () => ({
       ...leadership.inspect(),
       epoch: leadership.epoch(),

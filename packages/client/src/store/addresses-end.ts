@@ -7,8 +7,7 @@ import type { Task } from '@holdfast/shared'
  * already.
  */
 export function addressesEnd({ result }: Pick<Task, 'result'>): number {
-  if (!result) return Number.POSITIVE_INFINITY
-  const stored = result.outputs.filter(({ state }) => state === 'stored')
+  const stored = result?.outputs.filter(({ state }) => state === 'stored') ?? []
   return Math.min(
     ...stored.map(({ url, urlExpiresAt }) =>
       urlExpiresAt ? Date.parse(urlExpiresAt) : url ? Number.POSITIVE_INFINITY : 0,

@@ -59,17 +59,15 @@ const SIGNED_OUT: ClientState = {
 }
 
 export function createTaskStore(): TaskStore {
-  const { getState, getInitialState, setState, subscribe } = createStore<ClientState>(() => SIGNED_OUT)
+  const store = createStore<ClientState>(() => SIGNED_OUT)
+  const { getState, setState } = store
 
   return {
-    getState,
-    getInitialState,
-    subscribe,
+    ...store,
 
     set(partial) {
-      const state = getState()
       const keys = Object.keys(partial) as (keyof typeof partial)[]
-      if (keys.some((key) => state[key] !== partial[key])) setState(partial)
+      if (keys.some((key) => getState()[key] !== partial[key])) setState(partial)
     },
 
     apply({ tasks: incoming, gone = [], confirmed, complete }, origins) {
@@ -79,7 +77,7 @@ export function createTaskStore(): TaskStore {
       const named = new Set(incoming.map((task) => task.id))
       // Not by Object.fromEntries, which takes twenty times as long for a thousand tasks.
       const kept: Record<string, TrackedTask> = {}
-      for (const task of Object.values(merged.tasks)) {
+      for (const task of confirmed || gone[0] ? Object.values(merged.tasks) : []) {
         const isRenewed = confirmed && task.stale
         const isGone = gone.includes(task.id) || (isRenewed && complete && !named.has(task.id))
         if (!isGone) kept[task.id] = isRenewed ? { ...task, stale: false } : task

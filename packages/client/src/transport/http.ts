@@ -83,7 +83,7 @@ export function createHttp({ url, fetch, clock, getToken, session }: HttpOptions
     } finally {
       callOff()
       // A stream is read on after its headers, and its parent lives no longer than it does.
-      if (parent === session) abort.release()
+      if (parent === session) abort.abort()
     }
   }
 

@@ -10,7 +10,7 @@ import { connect } from '../packages/server/src/database/connect.ts'
 import { createLog } from '../packages/server/src/log.ts'
 import { startPostgres } from './poll/start-postgres.ts'
 import { buildPages } from './restore-page/build-pages.ts'
-import { CONTENDERS, type Contender } from './restore-page/contenders.ts'
+import { CONTENDERS, type Contender, type Shown } from './restore-page/contenders.ts'
 import { countRequests, TABS } from './restore-page/count-requests.ts'
 import { seedUsers } from './restore-page/seed-users.ts'
 import { type Site, servePages } from './restore-page/serve-pages.ts'
@@ -21,7 +21,8 @@ import { median } from './stream/percentile.ts'
 const HELP = `npm run bench -- restore [options]
 
 The same list of cards in React, three times: by Holdfast, by TanStack Query with persistence and broadcast, by the source's
-batches of five. Each visit is a new tab of a browser that was here before; contenders take turns. Then ten tabs of each.
+batches of five; and by nobody, at once, which is the limit ("bare"). Each visit is a new tab of a browser that was here
+before; they take turns. Then ten tabs of each.
 
   --quick          five visits and ten seconds of ten tabs, to see that it works
   --visits N       (21)
@@ -49,6 +50,7 @@ const visits = Number(options.visits ?? (options.quick ? 5 : 21))
 const seconds = Number(options.seconds ?? (options.quick ? 10 : 60))
 const sizes = options.sizes.split(',').map(Number)
 const contenders = CONTENDERS.filter((name) => options.only.split(',').includes(name))
+const shown: Shown[] = [...contenders, 'bare']
 
 const undo: (() => unknown)[] = []
 let stopping: Promise<void> | undefined
@@ -63,7 +65,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void stopAll().finally(() => process.exit(130)))
 }
 
-type Figures = Record<'paintMs' | 'confirmedMs' | 'requestsPerMinute', Partial<Record<Contender, number>>>
+type Column = 'paintMs' | 'confirmedMs' | 'requestsPerMinute'
+type Figures = Record<Column, Partial<Record<Contender, number>>> & { bareMs: number }
 
 const round = (value: number) => Math.round(value * 10) / 10
 const summary = (values: number[]) =>
@@ -92,8 +95,8 @@ try {
   const pages = await buildPages()
   undo.push(pages.remove)
   // At an address of its own, so that no contender has to read what another one keeps in this browser.
-  const sites = new Map<Contender, Site>()
-  for (const name of contenders) {
+  const sites = new Map<Shown, Site>()
+  for (const name of shown) {
     const site = await servePages(pages.folder, holdfast.listener, Number(options.network))
     undo.push(site.close)
     sites.set(name, site)
@@ -108,18 +111,20 @@ try {
 
   const figures: Record<number, Figures> = {}
   for (const size of sizes) {
-    const seen = new Map<Contender, Visit[]>(contenders.map((name) => [name, []]))
-    const address = (name: Contender) => addressOf(sites.get(name)?.url ?? '', name, size)
+    const seen = new Map<Shown, Visit[]>(shown.map((name) => [name, []]))
+    const address = (name: Shown) => addressOf(sites.get(name)?.url ?? '', name, size)
     // The first fills the local copies, the second the browser's own caches of compiled code.
-    for (const name of [...contenders, ...contenders]) await visit(browser, address(name), true)
+    for (const name of [...shown, ...shown]) await visit(browser, address(name), true)
     for (let turn = 0; turn < visits; turn++) {
-      const order = [...contenders.slice(turn % contenders.length), ...contenders].slice(0, contenders.length)
+      const order = [...shown.slice(turn % shown.length), ...shown].slice(0, shown.length)
       for (const name of order) seen.get(name)?.push(await visit(browser, address(name)))
     }
-    const result: Figures = { paintMs: {}, confirmedMs: {}, requestsPerMinute: {} }
+    const bareMs = round(median((seen.get('bare') ?? []).map(({ paintMs }) => paintMs)))
+    const result: Figures = { paintMs: {}, confirmedMs: {}, requestsPerMinute: {}, bareMs }
     console.log(`\n${size} tasks, ${visits} visits each: median (from–to)`)
     console.log('              painted, ms          confirmed, ms        requests per tab and minute')
-    for (const [name, all] of seen) {
+    for (const name of contenders) {
+      const all = seen.get(name) ?? []
       const paint = all.map(({ paintMs }) => paintMs)
       const confirmed = all.map(({ confirmedMs }) => confirmedMs)
       result.paintMs[name] = round(median(paint))
@@ -136,13 +141,14 @@ try {
       const rate = result.requestsPerMinute[name]?.toFixed(1) ?? '–'
       console.log(`${name.padEnd(10)}${summary(paint)} ${summary(confirmed)} ${rate.padStart(18)}`)
     }
+    console.log(`${'bare'.padEnd(10)}${`${bareMs.toFixed(0)}`.padStart(8)}`)
     figures[size] = result
   }
   console.log(`\nRequests: ${TABS} tabs, one of them visible, for ${seconds} s from the first one's opening.`)
   console.log(JSON.stringify(figures))
   const isFirst = ({ holdfast: ours = 0, ...others }: Partial<Record<Contender, number>>) =>
     Object.values(others).every((theirs) => ours < theirs)
-  const columns = Object.values(figures).flatMap((each) => Object.values(each))
+  const columns = Object.values(figures).flatMap(({ bareMs: _, ...each }) => Object.values(each))
   process.exitCode = columns.every((column) => Object.keys(column).length === 0 || isFirst(column)) ? 0 : 1
 } finally {
   await stopAll()

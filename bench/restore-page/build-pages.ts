@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, defaultClientConditions } from 'vite'
-import { CONTENDERS } from './contenders.ts'
+import { SHOWN } from './contenders.ts'
 
 /** As an app is built for production: minified, in files that browsers may keep. */
 export async function buildPages(): Promise<{ folder: string; remove(): Promise<void> }> {
@@ -18,7 +18,7 @@ export async function buildPages(): Promise<{ folder: string; remove(): Promise<
     build: {
       outDir: folder,
       emptyOutDir: true,
-      rolldownOptions: { input: CONTENDERS.map((name) => join(root, `${name}.html`)) },
+      rolldownOptions: { input: SHOWN.map((name) => join(root, `${name}.html`)) },
     },
   })
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) }

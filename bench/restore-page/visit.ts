@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, Page } from '@playwright/test'
 import type { Marks } from './cards.tsx'
-import type { Contender } from './contenders.ts'
+import type { Shown } from './contenders.ts'
 import { userOf } from './seed-users.ts'
 
 export interface Visit {
@@ -16,8 +16,8 @@ const SETTLED_AFTER_MS = 300
 /** Asking a page anything makes it compile the browser driver's own script first, 14 ms: not while it is measured. */
 const LOOK_AFTER_MS = 700
 
-export function addressOf(url: string, contender: Contender, size: number): string {
-  return `${url}/${contender}.html?tasks=${size}&user=${userOf(size)}`
+export function addressOf(url: string, shown: Shown, size: number): string {
+  return `${url}/${shown}.html?tasks=${size}&user=${userOf(size)}`
 }
 
 /** Opens the page in a tab of its own, as on a visit some time after the last one. `toKeep`: until its copy is written. */

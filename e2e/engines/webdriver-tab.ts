@@ -32,13 +32,17 @@ export function createWebDriverTab({ name, look, crash }: Options): Tab {
     crash,
     isShown: (part) => look(async (session) => (await findShown(session, part)) !== undefined),
     click: (part) =>
-      look(async (session) => {
-        await session.command('POST', `/element/${await waitFor(session, part)}/click`)
-      }),
+      look((session) =>
+        untilFresh(async () => {
+          await session.command('POST', `/element/${await waitFor(session, part)}/click`)
+        }),
+      ),
     type: (part, text) =>
-      look(async (session) => {
-        await session.command('POST', `/element/${await waitFor(session, part)}/value`, { text })
-      }),
+      look((session) =>
+        untilFresh(async () => {
+          await session.command('POST', `/element/${await waitFor(session, part)}/value`, { text })
+        }),
+      ),
     pressEnter: () =>
       look(async (session) => {
         const focused = elementId(await session.command('GET', '/element/active'))
@@ -67,11 +71,30 @@ async function waitFor(session: WebDriverSession, part: Part): Promise<string> {
   }
 }
 
+/** Begins anew when React has replaced what was found before it was used: the driver has done nothing then. */
+async function untilFresh<T>(act: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!isStale(error)) throw error
+    }
+  }
+}
+
+function isStale(error: unknown): boolean {
+  return error instanceof WebDriverError && error.code === 'stale element reference'
+}
+
 async function findShown(session: WebDriverSession, part: Part): Promise<string | undefined> {
-  const found = (await session.command('POST', '/elements', {
-    using: 'css selector',
-    value: CANDIDATES[part.role],
-  })) as unknown[]
+  // WebKit's driver may fail so while it makes the list.
+  const found = await untilFresh(
+    () =>
+      session.command('POST', '/elements', {
+        using: 'css selector',
+        value: CANDIDATES[part.role],
+      }) as Promise<unknown[]>,
+  )
   for (const id of found.map(elementId)) {
     try {
       const [role, label, isShown] = [
@@ -82,7 +105,7 @@ async function findShown(session: WebDriverSession, part: Part): Promise<string 
       if (role === part.role && isShown && hasName(String(label), part)) return id
     } catch (error) {
       // React replaced it meanwhile.
-      if (!(error instanceof WebDriverError && error.code === 'stale element reference')) throw error
+      if (!isStale(error)) throw error
     }
   }
   return undefined

@@ -1,6 +1,5 @@
 import type { FailureCode, Lane, SaveState, Task, TaskOutput, TaskStatus } from '@holdfast/shared'
 import type { Sql, Tx } from '../database/connect.ts'
-import { isoTime } from '../database/iso-time.ts'
 import { type ArtifactRow, outputsOf } from './artifact-row.ts'
 
 export interface TaskRow {
@@ -21,16 +20,15 @@ export interface TaskRow {
   saveState: SaveState
   parentId: string | null
   retryOf: string | null
-  /** Times as PostgreSQL writes them. */
-  estimatedAt: string | null
+  estimatedAt: Date | null
   lane: Lane
   priority: number
   version: number
-  createdAt: string
-  startedAt: string | null
-  finishedAt: string | null
-  deadlineAt: string | null
-  updatedAt: string
+  createdAt: Date
+  startedAt: Date | null
+  finishedAt: Date | null
+  deadlineAt: Date | null
+  updatedAt: Date
   outputs: ArtifactRow[] | null
 }
 
@@ -41,9 +39,9 @@ export function taskColumns(sql: Sql | Tx) {
     t.failure_code as "failureCode", t.failure_message as "failureMessage", t.failure_retryable as "failureRetryable",
     t.conversation_id as "conversationId", t.placeholder_id as "placeholderId", t.message_id as "messageId",
     case when t.unsaved <> '{}' then 'failed' when t.status = 'completed' then 'saved' else 'none' end as "saveState",
-    t.parent_id as "parentId", t.retry_of as "retryOf", t.lane, t.priority, t.version,
-    t.created_at::text as "createdAt", t.started_at::text as "startedAt", t.finished_at::text as "finishedAt",
-    t.estimated_at::text as "estimatedAt", t.deadline_at::text as "deadlineAt", t.updated_at::text as "updatedAt",
+    t.parent_id as "parentId", t.retry_of as "retryOf", t.estimated_at as "estimatedAt", t.lane, t.priority, t.version,
+    t.created_at as "createdAt", t.started_at as "startedAt", t.finished_at as "finishedAt",
+    t.deadline_at as "deadlineAt", t.updated_at as "updatedAt",
     case when t.status = 'completed' then
       ${outputsOf(sql, sql`a.task_id = t.id`)}
     end as outputs
@@ -69,15 +67,15 @@ export function toTask(row: TaskRow, outputs: TaskOutput[] | null): Task {
     saveState: row.saveState,
     parentId: row.parentId,
     retryOf: row.retryOf,
-    estimatedAt: row.estimatedAt && isoTime(row.estimatedAt),
+    estimatedAt: row.estimatedAt?.toISOString() ?? null,
     lane: row.lane,
     priority: row.priority,
     metadata: row.metadata,
     version: row.version,
-    createdAt: isoTime(row.createdAt),
-    startedAt: row.startedAt && isoTime(row.startedAt),
-    finishedAt: row.finishedAt && isoTime(row.finishedAt),
-    deadlineAt: row.deadlineAt && isoTime(row.deadlineAt),
-    updatedAt: isoTime(row.updatedAt),
+    createdAt: row.createdAt.toISOString(),
+    startedAt: row.startedAt?.toISOString() ?? null,
+    finishedAt: row.finishedAt?.toISOString() ?? null,
+    deadlineAt: row.deadlineAt?.toISOString() ?? null,
+    updatedAt: row.updatedAt.toISOString(),
   }
 }

@@ -73,7 +73,8 @@ export class StudioTab {
   /** How this tab stands with the others and with the server. */
   async expectConnection(connection: string): Promise<void> {
     const read = () => document.querySelector('[data-connection]')?.getAttribute('data-connection') ?? null
-    await expect.poll(() => this.tab.evaluate(read, null)).toBe(connection)
+    // Where three streams failed before the network was back, push is tried again within a minute.
+    await expect.poll(() => this.tab.evaluate(read, null), { timeout: 75_000 }).toBe(connection)
   }
 }
 

@@ -49,8 +49,9 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
   let heardAt = now()
   let sending = Promise.resolve()
   let underWay = 0
-  /** Set from the first thing that could not be said until the others have heard of it. */
-  let speakingAgain: NodeJS.Timeout | undefined
+  /** From the first thing that could not be said until the others have heard of it. */
+  let isUnheard = false
+  let speaking: NodeJS.Timeout | undefined
   let isClosed = false
 
   const channel = open({
@@ -91,10 +92,13 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
     if (messages.length === 0) return sending
     underWay += 1
     sending = sending.then(async () => {
+      const missed: BusMessage[] = isUnheard ? [{ from: own, kind: 'missed', users: [] }] : []
       try {
-        await channel.send(messages.map((message) => JSON.stringify(message)))
+        await channel.send([...missed, ...messages].map((message) => JSON.stringify(message)))
+        if (isUnheard) log.info('replicas can hear each other again')
+        isUnheard = false
       } catch (error) {
-        speakLater(error)
+        speakAgain(error)
       } finally {
         underWay -= 1
       }
@@ -102,23 +106,20 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
     return sending
   }
 
-  function speakLater(error: unknown): void {
-    if (isClosed || speakingAgain) return
-    log.warn(
-      { err: error },
-      'replicas cannot hear each other; streams find changes by themselves, a little later',
-    )
-    const missed = [JSON.stringify({ from: own, kind: 'missed', users: [] } satisfies BusMessage)]
-    const retry = async () => {
-      try {
-        await channel.send(missed)
-        speakingAgain = undefined
-        log.info('replicas can hear each other again')
-      } catch {
-        if (!isClosed) speakingAgain = setTimeout(retry, SPEAK_AGAIN_MS)
-      }
+  /** Later, whatever is said next says first that something was not. */
+  function speakAgain(error: unknown): void {
+    if (isClosed) return
+    if (!isUnheard) {
+      log.warn(
+        { err: error },
+        'replicas cannot hear each other; streams find changes by themselves, a little later',
+      )
     }
-    speakingAgain = setTimeout(retry, SPEAK_AGAIN_MS)
+    isUnheard = true
+    speaking ??= setTimeout(() => {
+      speaking = undefined
+      announce()
+    }, SPEAK_AGAIN_MS)
   }
 
   /** Anything may have changed. */
@@ -222,7 +223,7 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       isClosed = true
       clearInterval(announcing)
       clearTimeout(gathering)
-      clearTimeout(speakingAgain)
+      clearTimeout(speaking)
       flush()
       await send([{ from: own, kind: 'bye', users: [] }])
       await channel.close()

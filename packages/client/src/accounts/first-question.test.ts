@@ -38,6 +38,20 @@ function openUndecided({ environment, ...options }: TabOptions = {}) {
   return { ...browser.openTab({ ...options, environment: { ...environment, locks } }), decide: open }
 }
 
+/** The second visit of a browser, up to where its cards wait for their frame. */
+async function comeBack() {
+  const before = browser.openTab()
+  await before.signIn()
+  await until(() => state(before).connection === 'push')
+  await before.client.close()
+  const asks = server.requests.length
+  const gate = createGate()
+  const tab = openUndecided({ environment: { afterFrame: (run) => void gate.opened.then(run) } })
+  const signedIn = tab.signIn()
+  await until(() => state(tab).restore === 'from-cache')
+  return { tab, asks, signedIn, paint: gate.open }
+}
+
 /** Lets everything happen that needs no time. */
 async function settle() {
   for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
@@ -57,36 +71,20 @@ describe('the first question', () => {
 
   it('F2: cards are painted before anything is asked', async () => {
     const task = server.put('alice')
-    const before = browser.openTab()
-    await before.signIn()
-    await until(() => state(before).connection === 'push')
-    await before.client.close()
-    const asks = server.requests.length
-    const frames: (() => void)[] = []
-    const tab = openUndecided({ environment: { afterFrame: (run) => void frames.push(run) } })
-    const signedIn = tab.signIn()
-    await until(() => state(tab).restore === 'from-cache')
+    const { tab, asks, signedIn, paint } = await comeBack()
     await settle()
     expect(state(tab).tasks).toHaveProperty(task.id)
     expect(server.requests).toHaveLength(asks)
-    for (const run of frames) run()
+    paint()
     await signedIn
     await until(() => state(tab).restore === 'confirmed')
   })
 
   it('F6: who leaves before the cards are painted asks nothing', async () => {
     server.put('alice')
-    const before = browser.openTab()
-    await before.signIn()
-    await until(() => state(before).connection === 'push')
-    await before.client.close()
-    const asks = server.requests.length
-    const frames: (() => void)[] = []
-    const tab = openUndecided({ environment: { afterFrame: (run) => void frames.push(run) } })
-    const signedIn = tab.signIn()
-    await until(() => state(tab).restore === 'from-cache')
+    const { tab, asks, signedIn, paint } = await comeBack()
     await tab.client.logout()
-    for (const run of frames) run()
+    paint()
     await signedIn
     tab.decide()
     await settle()

@@ -30,6 +30,9 @@ function setUp({
 
 const task = trackedTask({ id: 'a' })
 
+/** A database that never answers. */
+const stuck = Object.assign(new IDBFactory(), { open: () => ({}) as IDBOpenDBRequest })
+
 describe('the local copy', () => {
   it('writes once for many changes, and the latest', async () => {
     const { clock, copy, indexedDB, health } = setUp()
@@ -177,7 +180,6 @@ describe('a local copy in localStorage as well', () => {
     const { copy } = setUp({ storage })
     copy.save({ a: task })
     await copy.flush()
-    const stuck = { open: () => ({}) } as unknown as IDBFactory
     expect(await setUp({ indexedDB: stuck, storage }).copy.read()).toEqual([task])
   })
 
@@ -205,7 +207,6 @@ describe('a local copy in localStorage as well', () => {
     const { copy } = setUp({ storage })
     copy.save(many)
     await copy.flush(true)
-    const stuck = { open: () => ({}) } as unknown as IDBFactory
     const next = setUp({ indexedDB: stuck, storage })
     expect(await next.copy.read()).toHaveLength(300)
     next.copy.save({ ...many, a: task })

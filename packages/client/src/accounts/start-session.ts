@@ -242,9 +242,9 @@ export function startSession(options: SessionOptions): Session {
     // Nobody would tell: this tab asks before it knows that it leads. The answer is as good should it not.
     if (ladder.isAlone) {
       asked = feed.sync(true)
-      asked.catch(({ retryAfterMs }) => {
+      asked.catch((error) => {
         // Who leads asks again at once, unless the server wants to be left alone for a while.
-        if (!retryAfterMs) asked = undefined
+        if (!error?.retryAfterMs) asked = undefined
       })
     }
     await looked

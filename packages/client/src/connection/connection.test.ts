@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createBrowser, elapse, type Tab, until } from '../../test/browser.ts'
 import { type ContractServer, startContractServer } from '../../test/contract-server.ts'
+import { createHoldfastTransport } from '../index.ts'
 
 let server: ContractServer
 let browser: ReturnType<typeof createBrowser>
@@ -51,6 +52,27 @@ describe('push', () => {
       expect(browser.clock.now() - died).toBeLessThanOrEqual(1_100)
     },
   )
+
+  it('C4: a transport of the app’s own that fails without a word is tried again', async () => {
+    const failed: string[] = []
+    const fail = (what: string) => {
+      failed.push(what)
+      return Promise.reject()
+    }
+    const tab = browser.openTab({
+      transport: (link) => {
+        const own = createHoldfastTransport()(link)
+        return {
+          ...own,
+          sync: (question) => (failed.includes('sync') ? own.sync(question) : fail('sync')),
+          stream: () => fail('stream'),
+        }
+      },
+    })
+    await tab.signIn()
+    await elapse(browser.clock, () => state(tab).connection === 'polling')
+    expect(failed).toEqual(['sync', 'stream', 'stream', 'stream'])
+  })
 
   it('reconnects when nothing is heard for two and a half beats, and not while the heart beats', async () => {
     const tab = await openTab()

@@ -1,6 +1,6 @@
 import { childAbort } from '../environment/child-abort.ts'
 import { type Clock, sleep } from '../environment/clock.ts'
-import type { HoldfastError } from '../holdfast-error.ts'
+import { HoldfastError } from '../holdfast-error.ts'
 import type { StreamOutcome } from '../transport/transport.ts'
 import { backoff } from './backoff.ts'
 
@@ -142,8 +142,8 @@ export function connect(options: ConnectionOptions): Connection {
       } catch (error) {
         if (signal.aborted) return
         onStatus('offline')
-        const { retryAfterMs = 0 } = error as Partial<HoldfastError>
-        await wait(Math.max(retryAfterMs, backoff(failures++, random)))
+        const atLeast = error instanceof HoldfastError ? error.retryAfterMs : 0
+        await wait(Math.max(atLeast, backoff(failures++, random)))
       }
     }
   }

@@ -118,8 +118,9 @@ async function addOtherRows(sql: postgres.Sql, taskId: string): Promise<void> {
       ('kie', 'old', now() - interval '8 days'), ('kie', 'new', now() - interval '6 days')
   `
   await sql`
-    insert into holdfast.webhook_endpoints (id, events, seen_at) values
-      ('forgotten', '{}', now() - interval '25 h'), ('named', '{}', now() - interval '22 h')
+    insert into holdfast.webhook_endpoints (id, part, events, seen_at, absent_for) values
+      ('forgotten', 0, '{}', now() - interval '31 days', '30 days'),
+      ('named', 1, '{}', now() - interval '31 days', '29 days')
   `
   await sql`
     insert into holdfast.deliveries (endpoint, task_id, user_id, event, version)

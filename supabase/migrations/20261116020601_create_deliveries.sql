@@ -91,4 +91,11 @@ $$;
 revoke all on function holdfast.note_event(uuid, text, text, integer, text), holdfast.note_task_event(), holdfast.note_dead_letter()
   from public, anon, authenticated;
 grant execute on function holdfast.note_event(uuid, text, text, integer, text) to service_role;
-grant all on sequence holdfast.webhook_endpoints_part_seq to service_role;
+-- A later migration does away with the sequence, and this file can still be run again.
+do $$
+begin
+  if to_regclass('holdfast.webhook_endpoints_part_seq') is not null then
+    grant all on sequence holdfast.webhook_endpoints_part_seq to service_role;
+  end if;
+end
+$$;

@@ -40,7 +40,7 @@ export function seedUser(sql: Sql, userId: string): Promise<Seeded> {
     await tx`insert into holdfast.credit_accounts (user_id, balance) values (${userId}, 100)`
     await tx`insert into holdfast.credit_ledger (user_id, task_id, kind, amount) values (${userId}, ${completedTaskId}, 'hold', 10)`
     await tx`insert into holdfast.dead_letters (task_id, user_id, kind, provider, lane, attempts, reason) values (${completedTaskId}, ${userId}, 'cancel', 'kie', 'free_default', 3, 'not taken')`
-    await tx`insert into holdfast.webhook_endpoints (id, events) values ('app', '{}') on conflict do nothing`
+    await tx`select holdfast.register_endpoint('app', '{}')`
     await tx`insert into holdfast.deliveries (endpoint, task_id, user_id, event, version) values ('app', ${completedTaskId}, ${userId}, 'task.completed', 3)`
     return seeded
   })

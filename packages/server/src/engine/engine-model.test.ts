@@ -121,6 +121,7 @@ async function take(worker: ModelWorker, { action, pick, outcome }: Step, taskId
         settle: createTestSettle(worker.sql),
         bus: createMemoryBus(),
         log: pino({ level: 'silent' }),
+        alert: () => {},
         types: scriptedTypes(provider, { waitLimitMs: 0 }),
       })
       return { deed: { kind: 'swept' } }

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { Alert } from '../alerts/alert.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
+import type { WebhookEndpoint } from '../deliveries/endpoint.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import type { Settle } from '../tasks/create-settle.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
+import { sweepEndpoints } from './sweep-endpoints.ts'
 import { sweepExpiredFiles } from './sweep-expired-files.ts'
 import { type Retention, sweepOldRows } from './sweep-old-rows.ts'
 import { sweepOverdue } from './sweep-overdue.ts'
@@ -19,6 +22,9 @@ export interface SweepContext {
   bus: Bus
   types: TaskTypes
   log: Logger
+  alert: Alert
+  /** The endpoints in this server's own settings. @default none */
+  webhooks?: readonly WebhookEndpoint[] | undefined
   /** Where result files are kept. @default nowhere */
   objects?: ObjectStore | undefined
   retention?: Retention | undefined
@@ -29,6 +35,7 @@ const SWEEPS: Record<string, (context: SweepContext) => Promise<number>> = {
   waiting: sweepWaiting,
   silent: sweepSilent,
   'used-up': sweepUsedUp,
+  endpoints: sweepEndpoints,
   'expired-files': sweepExpiredFiles,
   'old-rows': sweepOldRows,
 }

@@ -3,8 +3,8 @@ import type { SweepContext } from './run-sweeps.ts'
 const MOST = 10_000
 
 /**
- * Rows that have had their time: idempotency keys past their 30 days, shares of replicas that are gone, the names of
- * webhooks heard long ago, and endpoints that no server has had in its settings for a day.
+ * Rows that have had their time: idempotency keys past their 30 days, shares of replicas that are gone, and the names
+ * of webhooks heard long ago.
  */
 export async function sweepUsedUp({ sql }: SweepContext): Promise<number> {
   const keys = await sql`
@@ -18,11 +18,5 @@ export async function sweepUsedUp({ sql }: SweepContext): Promise<number> {
       select ctid from holdfast.webhook_deliveries where received_at <= now() - interval '7 days' order by received_at limit ${MOST}
     ))
   `
-  // What was still to be told to them goes with them, and so does the work of telling it.
-  const [forgotten] = await sql<[{ count: number }]>`
-    with gone as (delete from holdfast.webhook_endpoints where seen_at <= now() - interval '1 day' returning id),
-      work as (delete from holdfast.work w using gone where w.kind = 'deliver' and w.provider = gone.id)
-    select count(*)::int as count from gone
-  `
-  return keys.count + shares.count + heard.count + forgotten.count
+  return keys.count + shares.count + heard.count
 }

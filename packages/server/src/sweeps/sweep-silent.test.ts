@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { makeRunningTask } from '../../test/make-task.ts'
+import { createMemoryLog } from '../../test/memory-log.ts'
+import { receiveWebhooks } from '../../test/receive-webhooks.ts'
 import { createSweepContext } from '../../test/sweep-context.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
+import { createAlerts } from '../alerts/create-alerts.ts'
 import { connect, type Sql } from '../database/connect.ts'
 import { findTask } from '../tasks/find-task.ts'
 import { sweepSilent } from './sweep-silent.ts'
@@ -31,7 +34,6 @@ const workOf = async (taskId: string) => {
   `
   return row
 }
-const alerts = (lines: string[]) => lines.filter((line) => line.includes('CRITICAL'))
 const heardAgain = (taskId: string) =>
   sql`update holdfast.work set silent_since = null where task_id = ${taskId}`
 
@@ -43,7 +45,7 @@ describe('sweepSilent, the watchdog (Q4)', () => {
     expect(await sweepSilent(context)).toBe(0)
     expect((await workOf(heard))?.epoch).toBe(0)
     expect((await workOf(short))?.epoch).toBe(0)
-    expect(alerts(context.logLines)).toEqual([])
+    expect(context.alerts).toEqual([])
     await heardAgain(short)
   })
 
@@ -51,8 +53,7 @@ describe('sweepSilent, the watchdog (Q4)', () => {
     const taskId = await silentFor(121 * MINUTE)
     const context = createSweepContext(sql)
     expect(await sweepSilent(context)).toBe(1)
-    expect(alerts(context.logLines)).toHaveLength(1)
-    expect(alerts(context.logLines)[0]).toContain(taskId)
+    expect(context.alerts).toMatchObject([{ name: 'task-silent', key: 'image', details: { taskId } }])
     expect((await findTask(sql, 'ada', taskId))?.status).toBe('running')
     const work = await workOf(taskId)
     expect(work?.dueMs).toBeLessThanOrEqual(0)
@@ -79,8 +80,32 @@ describe('sweepSilent, the watchdog (Q4)', () => {
     await sweepSilent(context)
     expect((await findTask(sql, 'ada', taskId))?.status).toBe('running')
     expect((await workOf(taskId))?.dueMs).toBeLessThanOrEqual(0)
-    expect(alerts(context.logLines)).toHaveLength(1)
+    expect(context.alerts).toHaveLength(1)
     await heardAgain(taskId)
+  })
+
+  it('alerts once an hour for all tasks of a type, in the log and in the chat, not every minute for each', async () => {
+    const ids = await Promise.all([silentFor(500 * MINUTE), silentFor(501 * MINUTE), silentFor(502 * MINUTE)])
+    const chat = await receiveWebhooks(() => 200)
+    const { log, lines } = createMemoryLog()
+    let nowMs = 0
+    const { alert, close } = createAlerts({ log, now: () => nowMs, webhook: { url: chat.url } })
+    try {
+      for (let minute = 0; minute < 60; minute++) {
+        nowMs = minute * MINUTE
+        expect(await sweepSilent({ ...createSweepContext(sql, { whenSilent: 'keep' }), log, alert })).toBe(3)
+      }
+      await vi.waitFor(() => expect(chat.calls).toHaveLength(1))
+      expect(chat.calls[0]?.body).toContain('tasks: 3')
+      expect(lines.filter((line) => line.includes('CRITICAL'))).toHaveLength(1)
+      nowMs = 60 * MINUTE
+      await sweepSilent({ ...createSweepContext(sql, { whenSilent: 'keep' }), log, alert })
+      await vi.waitFor(() => expect(chat.calls).toHaveLength(2))
+    } finally {
+      await close()
+      await chat.close()
+      for (const id of ids) await heardAgain(id)
+    }
   })
 
   it('by the patience of each type', async () => {

@@ -7,7 +7,7 @@ import type { SourceOpener } from '../artifacts/source/open-source.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import type { WebhookEndpoint } from '../deliveries/endpoint.ts'
-import { registerEndpoints } from '../deliveries/register-endpoints.ts'
+import { keepRegistered } from '../deliveries/keep-registered.ts'
 import type { HotStore } from '../hot/hot-store.ts'
 import { createMemoryHot } from '../hot/memory-hot.ts'
 import type { Lock } from '../locks/lock.ts'
@@ -34,6 +34,7 @@ import { runDeliveries } from './run-deliveries.ts'
 import { runProvider } from './run-provider.ts'
 import { untilPrepared } from './until-prepared.ts'
 import { createWakeable, type Wakeable } from './wakeable.ts'
+import { watchWork } from './watch-work.ts'
 import type { WorkKind } from './work-kind.ts'
 
 export interface EngineOptions {
@@ -51,6 +52,8 @@ export interface EngineOptions {
   progressEveryMs: number
   /** How often deadlines, waiting tasks and silent tasks are looked after. @default 60000 */
   sweepEveryMs: number
+  /** How often work that nobody claims is looked for. @default 20000 */
+  watchEveryMs: number
 }
 
 export const defaultEngineOptions: EngineOptions = {
@@ -61,9 +64,8 @@ export const defaultEngineOptions: EngineOptions = {
   planEveryMs: 15_000,
   progressEveryMs: 5_000,
   sweepEveryMs: 60_000,
+  watchEveryMs: 20_000,
 }
-
-const REGISTER_EVERY_MS = 10 * 60_000
 
 export interface Engine {
   start(): void
@@ -108,6 +110,7 @@ export interface EngineParts {
  */
 export function createEngine(parts: EngineParts, options: EngineOptions = defaultEngineOptions): Engine {
   const { sql, settle, bus, lock, types, providers, log, metrics, random = Math.random } = parts
+  const { alert = () => {} } = parts
   const stopping = new AbortController()
   const givenUp = new AbortController()
   const replica = randomUUID()
@@ -211,21 +214,14 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
   async function deliver(): Promise<void> {
     const { webhooks = [], present = withoutUrls } = parts
     if (webhooks.length === 0) return
-    const register = () => registerEndpoints(sql, webhooks)
-    await untilPrepared({ log, stopping: stopping.signal }, deliveryAlarm, register)
-    const registering = setInterval(
-      () =>
-        void register().catch((error: unknown) =>
-          log.warn({ err: error }, 'endpoints could not be registered'),
-        ),
-      REGISTER_EVERY_MS,
-    )
     const endpoints = new Map(webhooks.map((endpoint) => [endpoint.name, endpoint]))
-    await runDeliveries(
-      { sql, endpoints, present, log, metrics, random, stopping: stopping.signal },
-      { alarm: deliveryAlarm, idleMs: options.idleMs },
-    )
-    clearInterval(registering)
+    await Promise.all([
+      keepRegistered({ sql, endpoints: webhooks, log, alert, stopping: stopping.signal }),
+      runDeliveries(
+        { sql, endpoints, present, log, metrics, random, stopping: stopping.signal },
+        { alarm: deliveryAlarm, idleMs: options.idleMs },
+      ),
+    ])
   }
 
   return {
@@ -234,10 +230,13 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
         // In every replica, without a lock.
         mirrors?.run(),
         deliver(),
+        watchWork({ sql, log, metrics, alert, everyMs: options.watchEveryMs, stopping: stopping.signal }),
         ...[...providers.values()].map((provider) =>
           whileHolding(`provider:${provider.name}`, (until) => work(provider, until)),
         ),
-        whileHolding('sweeps', (until) => runSweeps({ ...parts, everyMs: options.sweepEveryMs, until })),
+        whileHolding('sweeps', (until) =>
+          runSweeps({ ...parts, alert, everyMs: options.sweepEveryMs, until }),
+        ),
       ])
     },
     wake() {

@@ -90,6 +90,24 @@ describe('createMetrics (E6)', () => {
     )
   })
 
+  it('shows what waits, as 0 when it does not any more, and nothing when that is not known', async () => {
+    const metrics = createMetrics()
+    metrics.workWaiting([{ provider: 'kie', kind: 'submit', count: 3, oldestMs: 61_000 }])
+    expect(await lines(metrics)).toEqual([
+      'holdfast_work_waiting{provider="kie",kind="submit"} 3',
+      'holdfast_oldest_due_seconds{provider="kie",kind="submit"} 61',
+    ])
+    metrics.workWaiting([{ provider: 'kie', kind: 'poll', count: 1, oldestMs: 500 }])
+    expect(await lines(metrics)).toEqual([
+      'holdfast_work_waiting{provider="kie",kind="submit"} 0',
+      'holdfast_work_waiting{provider="kie",kind="poll"} 1',
+      'holdfast_oldest_due_seconds{provider="kie",kind="submit"} 0',
+      'holdfast_oldest_due_seconds{provider="kie",kind="poll"} 0.5',
+    ])
+    metrics.workWaiting(null)
+    expect(await lines(metrics)).toEqual([])
+  })
+
   it('is one set per process: two do not share their counts', async () => {
     const [one, other] = [createMetrics(), createMetrics()]
     one.polled('kie', 'running')

@@ -28,6 +28,10 @@ export interface Metrics {
   mirroring(store: string, files: number, circuit: 'closed' | 'open' | 'half-open'): void
   /** Files that wait to be copied, by all processes together. */
   mirrorQueue(files: { waiting: number; due: number }): void
+  /** Steps that are due and that nobody has claimed, over all processes: all of them, each time. Null: not known. */
+  workWaiting(
+    work: readonly { provider: string; kind: string; count: number; oldestMs: number }[] | null,
+  ): void
   swept(sweep: string, count: number): void
   deadLettered(provider: string, kind: string): void
   heardWebhook(provider: string, hearing: string): void
@@ -159,6 +163,19 @@ export function createMetrics(): Metrics {
     labelNames: ['state'],
     registers,
   })
+  const workWaiting = new Gauge({
+    name: 'holdfast_work_waiting',
+    help: 'Steps that are due and not claimed, over all processes',
+    labelNames: ['provider', 'kind'],
+    registers,
+  })
+  const everWaited = new Map<string, { provider: string; kind: string }>()
+  const oldestDue = new Gauge({
+    name: 'holdfast_oldest_due_seconds',
+    help: 'For how long the oldest step that is due and not claimed has been so',
+    labelNames: ['provider', 'kind'],
+    registers,
+  })
   const sweeps = new Counter({
     name: 'holdfast_swept_total',
     help: 'Rows that a sweep acted on',
@@ -217,6 +234,24 @@ export function createMetrics(): Metrics {
     mirrorQueue({ waiting, due }) {
       mirrorQueue.labels('waiting').set(waiting)
       mirrorQueue.labels('due').set(due)
+    },
+    workWaiting(work) {
+      if (work === null) {
+        workWaiting.reset()
+        oldestDue.reset()
+        everWaited.clear()
+        return
+      }
+      // What waited before and does not any more is 0, and not gone.
+      for (const { provider, kind } of everWaited.values()) {
+        workWaiting.labels(provider, kind).set(0)
+        oldestDue.labels(provider, kind).set(0)
+      }
+      for (const { provider, kind, count, oldestMs } of work) {
+        everWaited.set(JSON.stringify([provider, kind]), { provider, kind })
+        workWaiting.labels(provider, kind).set(count)
+        oldestDue.labels(provider, kind).set(oldestMs / 1000)
+      }
     },
     swept: (sweep, count) => sweeps.labels(sweep).inc(count),
     delivered: (endpoint, outcome) => deliveries.labels(endpoint, outcome).inc(),

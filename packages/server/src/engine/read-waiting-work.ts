@@ -1,0 +1,66 @@
+import type { Sql } from '../database/connect.ts'
+
+/** The steps of one kind at one provider that are due and that nobody has claimed. */
+export interface WaitingWork {
+  provider: string
+  kind: string
+  /** Counted up to 10,000 in each lane. */
+  count: number
+  oldestMs: number
+  /** Somebody should have claimed some of it by now: the budget would have let it through, and nobody claims at all. */
+  isLeft: boolean
+}
+
+/** A claim comes within a moment of the due time, and a takeover of the lock within half a minute or so. */
+const LEFT_AFTER_MS = 60_000
+const MOST_COUNTED = 10_000
+
+/**
+ * Looks at what is due, whatever its provider, also one that no server knows any more. From one provider and lane the
+ * index leads to the next, so that only due rows are read, and of those no more than are counted.
+ *
+ * Work is left when it has been due for a minute while nobody claimed anything of its provider. Somebody who works
+ * claims all the time, and while the circuit is open at least a probe every half minute; a share says that calls are
+ * under way. What waits for the budget, or for a pause that the provider asked for, is not left.
+ */
+export function readWaitingWork(sql: Sql): Promise<WaitingWork[]> {
+  return sql<WaitingWork[]>`
+    with recursive queue as (
+      (select kind, provider, lane from holdfast.work order by kind, provider, lane limit 1)
+      union all
+      select n.kind, n.provider, n.lane from queue q cross join lateral (
+        select w.kind, w.provider, w.lane from holdfast.work w
+        where (w.kind, w.provider, w.lane) > (q.kind, q.provider, q.lane)
+        order by w.kind, w.provider, w.lane limit 1
+      ) n
+    ),
+    waiting as (
+      select q.kind, q.provider, sum(d.count)::int as count, min(d.oldest) as oldest,
+        case q.kind when 'submit' then 'create' when 'poll' then 'query' when 'cancel' then 'query' end as operation
+      from queue q cross join lateral (
+        select count(*) as count, min(due_at) as oldest from (
+          select w.due_at from holdfast.work w
+          where w.kind = q.kind and w.provider = q.provider and w.lane = q.lane and w.due_at <= now()
+          order by w.due_at limit ${MOST_COUNTED}
+        ) counted
+      ) d
+      where d.count > 0
+      group by q.kind, q.provider
+    )
+    select w.provider, w.kind, w.count, (extract(epoch from now() - w.oldest) * 1000)::float8 as "oldestMs",
+      w.operation is not null
+        and greatest(
+          w.oldest,
+          -- When the budget had one to give, and when a pause was over.
+          b.refilled_at + least(greatest(0, 1 - b.tokens) / b.per_second, 1e7) * interval '1 s',
+          b.paused_until,
+          (select max(c.refilled_at) from holdfast.budgets c where c.provider = w.provider)
+        ) <= now() - ${LEFT_AFTER_MS} * interval '1 ms'
+        and not exists (
+          select from holdfast.budget_shares s
+          where s.provider = w.provider and s.in_flight > 0 and s.expires_at > now()
+        ) as "isLeft"
+    from waiting w left join holdfast.budgets b on b.provider = w.provider and b.operation = w.operation
+    order by w.provider, w.kind
+  `
+}

@@ -20,7 +20,7 @@ export interface DeadLetter {
 
 const LIST_LIMIT = 200
 
-/** Those that nobody has dealt with, newest first. */
+/** Those that nobody has dealt with, newest first, to the millisecond with which an id begins. */
 export function listDeadLetters(sql: Sql, cursor: string | null): Promise<DeadLetter[]> {
   return sql<DeadLetter[]>`
     select id, task_id as "taskId", user_id as "userId", kind, provider, lane, attempts, reason, created_at as "createdAt"
@@ -42,7 +42,12 @@ export async function retryDeadLetter(
 ): Promise<{ task: Task; userId: string }> {
   const letter = await findLetter(sql, id)
   if (letter.resolution === 'discarded') {
-    throw new HoldfastError('TASK_NOT_RETRYABLE', 'The dead letter was discarded. Retry its task instead.')
+    throw new HoldfastError(
+      'TASK_NOT_RETRYABLE',
+      letter.kind === 'deliver'
+        ? 'The dead letter was discarded, by hand or with its endpoint.'
+        : 'The dead letter was discarded. Retry its task instead.',
+    )
   }
   if (letter.kind === 'deliver') return redeliver(sql, { ...letter, id })
   if (letter.kind !== 'submit') {
@@ -64,21 +69,35 @@ export async function retryDeadLetter(
   return { task, userId: letter.userId }
 }
 
-/** Everything that the endpoint was to be told of that task, from the one it did not take on. */
+/**
+ * Everything that the endpoint was to be told of that task, from the one it did not take on. Once per letter: what was
+ * given up since then has a letter of its own.
+ */
 async function redeliver(
   sql: Sql,
   { id, taskId, userId, provider }: FoundLetter & { id: string },
 ): Promise<{ task: Task; userId: string }> {
   await transaction(sql, async (tx) => {
-    await tx`
-      insert into holdfast.work (task_id, kind, part, provider)
-      select ${taskId}, 'deliver', e.part, e.id from holdfast.webhook_endpoints e where e.id = ${provider}
-      on conflict do nothing
+    // Locked: an endpoint that is being forgotten at this moment takes its letters along.
+    const [endpoint] = await tx<{ part: number }[]>`
+      select part from holdfast.webhook_endpoints where id = ${provider} for key share
     `
-    await tx`update holdfast.deliveries set failed_at = null where task_id = ${taskId} and endpoint = ${provider}`
-    await tx`
+    if (!endpoint) {
+      throw new HoldfastError(
+        'TASK_NOT_RETRYABLE',
+        `No server has the endpoint "${provider}" any more; discard the dead letter.`,
+      )
+    }
+    const resolved = await tx`
       update holdfast.dead_letters set resolved_at = now(), resolution = 'retried', retry_task_id = ${taskId}
       where id = ${id} and resolved_at is null
+    `
+    if (resolved.count === 0) return
+    await tx`update holdfast.deliveries set failed_at = null where task_id = ${taskId} and endpoint = ${provider}`
+    await tx`
+      insert into holdfast.work (task_id, kind, part, provider)
+      select t.id, 'deliver', ${endpoint.part}, ${provider} from holdfast.tasks t where t.id = ${taskId}
+      on conflict do nothing
     `
   })
   const task = await findTask(sql, userId, taskId)

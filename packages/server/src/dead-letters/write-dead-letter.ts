@@ -17,6 +17,6 @@ export async function writeDeadLetter(tx: Tx, letter: GivenUp): Promise<void> {
   await tx`
     insert into holdfast.dead_letters (task_id, user_id, kind, provider, lane, attempts, reason)
     values (${letter.taskId}, ${letter.userId}, ${letter.kind}, ${letter.provider}, ${letter.lane}, ${letter.attempts + 1}, ${letter.reason})
-    on conflict (task_id, kind) where resolved_at is null do nothing
+    on conflict (task_id, kind, provider) where resolved_at is null do nothing
   `
 }

@@ -54,7 +54,7 @@ export async function runDelivery(context: DeliveryContext, work: ClaimedDeliver
 function pendingOf(sql: Sql, work: ClaimedDelivery): Promise<Pending[]> {
   return sql<Pending[]>`
     select id, event, version, happened_at as "happenedAt", now() as now from holdfast.deliveries
-    where task_id = ${work.taskId} and endpoint = ${work.endpoint} and failed_at is null order by id limit ${MOST_AT_ONCE}
+    where task_id = ${work.taskId} and endpoint = ${work.endpoint} and failed_at is null order by seq limit ${MOST_AT_ONCE}
   `
 }
 

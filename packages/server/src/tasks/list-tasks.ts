@@ -17,7 +17,10 @@ export interface ListTasksInput {
   limit: number
 }
 
-/** Newest first. Ids are UUIDv7, so the order of ids is the order of creation and the last id is the cursor. */
+/**
+ * Newest first, to the millisecond with which an id begins. Within one the order is by chance, but it never changes: the
+ * last id is the cursor, and pages neither leave out nor repeat a task.
+ */
 export async function listTasks(
   sql: Sql,
   input: ListTasksInput,

@@ -10,7 +10,10 @@ interface MessageRow extends Omit<Message, 'outputs' | 'createdAt'> {
   createdAt: Date
 }
 
-/** Oldest first. Ids are UUIDv7 and therefore in order, so the last one is the cursor. */
+/**
+ * Oldest first, to the millisecond with which an id begins. Within one the order is by chance, but it never changes: the
+ * last id is the cursor, and pages neither leave out nor repeat a message. At the end there is no cursor to go on from.
+ */
 export async function listMessages(
   sql: Sql,
   {

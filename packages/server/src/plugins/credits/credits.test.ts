@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { findCreditViolations } from '../../../test/credit-rules.ts'
 import { createCreditsWorld, ENDS } from '../../../test/credits-world.ts'
 import { dumpTables } from '../../../test/dump-tables.ts'
@@ -177,9 +178,72 @@ describe('reading the ledger', () => {
     } while (cursor)
     const all = await sql<
       { id: string }[]
-    >`select id from holdfast.credit_ledger where user_id = ${userId} order by id desc`
+    >`select id from holdfast.credit_ledger where user_id = ${userId} order by seq desc`
     expect(seen).toEqual(all.map(({ id }) => id))
     expect(seen).toHaveLength(5)
+  })
+
+  it('is in the order in which the account changed, also within a millisecond', async () => {
+    const userId = newUser()
+    await sql`insert into holdfast.credit_accounts (user_id) values (${userId})`
+    await sql`
+      insert into holdfast.credit_ledger (user_id, kind, amount) select ${userId}, 'grant', n from generate_series(1, 200) n
+    `
+    const amounts: number[] = []
+    const audited: number[] = []
+    for (let cursor: string | undefined, more = true; more; ) {
+      const page = await listEntries(sql, { userId, cursor, limit: 30 })
+      const audit = await auditEntries(sql, { userId, cursor, limit: 30 })
+      amounts.push(...page.ledger.map(({ amount }) => amount))
+      audited.push(...audit.entries.map(({ amount }) => amount))
+      expect(audit.nextCursor).toBe(page.nextCursor)
+      cursor = page.nextCursor ?? undefined
+      more = page.nextCursor !== null
+    }
+    expect(amounts).toEqual(Array.from({ length: 200 }, (_, index) => 200 - index))
+    expect(audited).toEqual(amounts)
+  })
+
+  it('gives entries of one user numbers in the order of their commits', async () => {
+    const userId = newUser()
+    await sql`insert into holdfast.credit_accounts (user_id) values (${userId})`
+    const granted = (amount: number) =>
+      sql`insert into holdfast.credit_ledger (user_id, kind, amount) values (${userId}, 'grant', ${amount})`
+    let waiting: Promise<unknown> | undefined
+    await sql.begin(async (tx) => {
+      await tx`select from holdfast.credit_accounts where user_id = ${userId} for no key update`
+      waiting = granted(2).execute()
+      await vi.waitFor(async () =>
+        expect(
+          await sql`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        ).toHaveLength(1),
+      )
+      await tx`insert into holdfast.credit_ledger (user_id, kind, amount) values (${userId}, 'grant', 1)`
+    })
+    await waiting
+    const { ledger } = await listEntries(sql, { userId, limit: 10 })
+    expect(ledger.map(({ amount }) => amount)).toEqual([2, 1])
+  })
+
+  it('ends with an empty page after the oldest entry, and refuses a cursor that is none of the list’s', async () => {
+    const world = createCreditsWorld(sql)
+    const [userId, other] = [newUser(), newUser()]
+    await world.make(userId)
+    await world.make(other)
+    const oldest = (await listEntries(sql, { userId, limit: 10 })).ledger.at(-1)?.id
+    const foreign = (await listEntries(sql, { userId: other, limit: 10 })).ledger[0]?.id
+    expect(await listEntries(sql, { userId, cursor: oldest, limit: 10 })).toEqual({
+      ledger: [],
+      nextCursor: null,
+    })
+    for (const cursor of [foreign, randomUUID()])
+      await expect(listEntries(sql, { userId, cursor, limit: 10 })).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+        message: expect.stringContaining('cursor'),
+      })
+    await expect(auditEntries(sql, { cursor: randomUUID(), limit: 10 })).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+    })
   })
 
   it('tells an auditor who, what, why and what came of it, by user or by task', async () => {
@@ -189,8 +253,7 @@ describe('reading the ledger', () => {
     await world.settle(task.id, ENDS.failed)
     const { entries, nextCursor } = await auditEntries(sql, { taskId: task.id, limit: 10 })
     expect(nextCursor).toBeNull()
-    // Within a millisecond the order of ids is by chance.
-    expect(entries.toSorted((a, b) => b.kind.localeCompare(a.kind))).toEqual([
+    expect(entries).toEqual([
       {
         id: expect.any(String),
         userId,
@@ -210,11 +273,7 @@ describe('reading the ledger', () => {
     const first = await auditEntries(sql, { userId, limit: 2 })
     const rest = await auditEntries(sql, { userId, limit: 2, cursor: first.nextCursor ?? '' })
     expect([first.entries.length, rest.entries.length, rest.nextCursor]).toEqual([2, 1, null])
-    expect([...first.entries, ...rest.entries].map(({ kind }) => kind).sort()).toEqual([
-      'grant',
-      'hold',
-      'refund',
-    ])
+    expect([...first.entries, ...rest.entries].map(({ kind }) => kind)).toEqual(['refund', 'hold', 'grant'])
     expect((await auditEntries(sql, { limit: 1 })).entries).toHaveLength(1)
   })
 })

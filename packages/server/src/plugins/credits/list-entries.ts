@@ -1,23 +1,26 @@
 import type { CreditAuditEntry, CreditEntry } from '@holdfast/shared'
 import type { Sql } from '../../database/connect.ts'
+import { HoldfastError } from '../../errors.ts'
 import { type LedgerRow, ledgerColumns, toCreditEntry } from './ledger-row.ts'
 
 export interface Page {
-  /** As returned by the page before. */
+  /** As returned by the page before: the id of its last entry. */
   cursor?: string | undefined
   limit: number
 }
 
-/** A user's ledger, newest first. Ids are UUIDv7 and therefore in order, so the last one is the cursor. */
+/** A user's ledger, newest first. */
 export async function listEntries(
   sql: Sql,
   { userId, cursor, limit }: Page & { userId: string },
 ): Promise<{ ledger: CreditEntry[]; nextCursor: string | null }> {
   const rows = await sql<LedgerRow[]>`
     select ${ledgerColumns(sql)} from holdfast.credit_ledger l
-    where l.user_id = ${userId} ${cursor === undefined ? sql`` : sql`and l.id < ${cursor}`}
-    order by l.id desc limit ${limit + 1}
+    where l.user_id = ${userId}
+      ${cursor === undefined ? sql`` : sql`and l.seq < (select c.seq from holdfast.credit_ledger c where c.id = ${cursor} and c.user_id = ${userId})`}
+    order by l.seq desc limit ${limit + 1}
   `
+  if (rows.length === 0) await refuseForeign(sql, { cursor, userId })
   const page = rows.slice(0, limit)
   return { ledger: page.map(toCreditEntry), nextCursor: nextOf(rows, page) }
 }
@@ -32,16 +35,17 @@ export async function auditEntries(
   { userId, taskId, cursor, limit }: Page & { userId?: string | undefined; taskId?: string | undefined },
 ): Promise<{ entries: CreditAuditEntry[]; nextCursor: string | null }> {
   const rows = await sql<AuditRow[]>`
-    select id, user_id as "userId", task_id as "taskId", kind, amount::float8, balance_change::float8 as "balanceChange",
-      held_change::float8 as "heldChange", reason, actor, task_type as "taskType", task_status as "taskStatus",
-      created_at as "createdAt"
-    from holdfast.credit_audit
+    select a.id, a.user_id as "userId", a.task_id as "taskId", a.kind, a.amount::float8,
+      a.balance_change::float8 as "balanceChange", a.held_change::float8 as "heldChange", a.reason, a.actor,
+      a.task_type as "taskType", a.task_status as "taskStatus", a.created_at as "createdAt"
+    from holdfast.credit_ledger l join holdfast.credit_audit a on a.id = l.id
     where true
-      ${userId === undefined ? sql`` : sql`and user_id = ${userId}`}
-      ${taskId === undefined ? sql`` : sql`and task_id = ${taskId}`}
-      ${cursor === undefined ? sql`` : sql`and id < ${cursor}`}
-    order by id desc limit ${limit + 1}
+      ${userId === undefined ? sql`` : sql`and l.user_id = ${userId}`}
+      ${taskId === undefined ? sql`` : sql`and l.task_id = ${taskId}`}
+      ${cursor === undefined ? sql`` : sql`and l.seq < (select c.seq from holdfast.credit_ledger c where c.id = ${cursor})`}
+    order by l.seq desc limit ${limit + 1}
   `
+  if (rows.length === 0) await refuseForeign(sql, { cursor })
   const page = rows.slice(0, limit)
   const entries = page.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }))
   return { entries, nextCursor: nextOf(rows, page) }
@@ -49,4 +53,20 @@ export async function auditEntries(
 
 function nextOf(found: { id: string }[], page: { id: string }[]): string | null {
   return found.length > page.length ? (page.at(-1)?.id ?? null) : null
+}
+
+/** An entry is never removed, so a cursor that names none was not given out by this list. */
+async function refuseForeign(
+  sql: Sql,
+  { cursor, userId }: { cursor: string | undefined; userId?: string },
+): Promise<void> {
+  if (cursor === undefined) return
+  const [entry] = await sql`
+    select from holdfast.credit_ledger where id = ${cursor} ${userId === undefined ? sql`` : sql`and user_id = ${userId}`}
+  `
+  if (entry) return
+  throw new HoldfastError(
+    'INVALID_REQUEST',
+    'cursor: not one that this list gave out. Start again without it.',
+  )
 }

@@ -60,6 +60,10 @@ const VIOLATIONS: Record<string, string[]> = {
   one_open_dead_letter_per_step: [
     `insert into holdfast.dead_letters (task_id, user_id, kind, provider, lane, attempts, reason) select task_id, user_id, kind, provider, lane, attempts, reason from holdfast.dead_letters`,
   ],
+  endpoint_has_a_part_of_its_own: [
+    `insert into holdfast.webhook_endpoints (id, part, events) select 'other', part, '{}' from holdfast.webhook_endpoints`,
+  ],
+  dead_lettered_only_when_failed: [running('dead_lettered = true'), completed('dead_lettered = true')],
   conversation_has_a_user: [`insert into holdfast.conversations (user_id, title) values ('', 'x')`],
   conversation_title_has_a_sane_length: [
     `insert into holdfast.conversations (user_id, title) values ('ada', '')`,

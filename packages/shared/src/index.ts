@@ -14,7 +14,14 @@ export {
   TRANSITIONS,
   type TransitionRule,
 } from './status.ts'
-export { nameChange, type StreamEnd, type StreamEvents, type SyncAnswer, type TaskChange } from './stream.ts'
+export {
+  nameChange,
+  nameStatus,
+  type StreamEnd,
+  type StreamEvents,
+  type SyncAnswer,
+  type TaskChange,
+} from './stream.ts'
 export {
   LANES,
   type Lane,

@@ -51,6 +51,13 @@ describe('nameChange (E1)', () => {
     expect(nameChange({ status: from, progress: 10 }, task(to, 10))).toBe(ARRIVAL[to])
   })
 
+  it('names a failure that was left for an operator', () => {
+    const failure = { code: 'SUBMIT_REFUSED', message: 'no', retryable: true, deadLettered: true } as const
+    const given = { ...task('failed'), failure }
+    expect(nameChange({ status: 'pending', progress: null }, given)).toBe('dead-lettered')
+    expect(nameChange({ status: 'failed', progress: null }, given)).toBe('updated')
+  })
+
   it('names a change of progress alone', () => {
     expect(nameChange({ status: 'running', progress: null }, task('running', 1))).toBe('progress')
     expect(nameChange({ status: 'running', progress: 1 }, task('running', 2))).toBe('progress')

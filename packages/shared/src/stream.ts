@@ -8,6 +8,8 @@ export type TaskChange =
   | 'progress'
   | 'completed'
   | 'failed'
+  /** Failed with all attempts spent, so that it was left for an operator: said instead of `failed`. */
+  | 'dead-lettered'
   | 'cancelled'
   | 'updated'
 
@@ -41,10 +43,13 @@ export function nameChange(
   before: { status: TaskStatus; progress: number | null } | undefined,
   after: Task,
 ): TaskChange {
-  if (before?.status !== after.status) {
-    if (after.status === 'pending') return 'submitted'
-    if (after.status === 'running') return 'started'
-    return after.status
-  }
+  if (before?.status !== after.status) return nameStatus(after.status, after.failure?.deadLettered === true)
   return before.progress !== after.progress ? 'progress' : 'updated'
+}
+
+/** Names the change that led to a status. */
+export function nameStatus(status: TaskStatus, isDeadLettered: boolean): TaskChange {
+  if (status === 'pending') return 'submitted'
+  if (status === 'running') return 'started'
+  return isDeadLettered ? 'dead-lettered' : status
 }

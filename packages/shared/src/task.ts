@@ -42,6 +42,8 @@ export interface TaskFailure {
   message: string
   /** Whether trying the same again (as a new task) may work. */
   retryable: boolean
+  /** All attempts were spent, and an operator of the server can see it and have it tried again. Absent: it was not so. */
+  deadLettered?: true
 }
 
 export const LANES = ['enterprise_exclusive', 'vip_short', 'vip_long', 'free_default'] as const

@@ -68,6 +68,23 @@ describe('GET /v1/stream', () => {
     await events.cancel()
   })
 
+  it('says when a task has failed for good and was left for an operator', async () => {
+    const own = await startOwn({
+      engineRuns: true,
+      script: { create: () => ({ kind: 'refused', code: 'SUBMIT_REFUSED', message: 'no', retryable: true }) },
+    })
+    const events = readEvents(await own.openStream('ada'))
+    await events.until('snapshot')
+    const { id } = await makeTask(own.sql, { provider: own.provider.name, maxAttempts: 1 })
+    let last = task(await events.next())
+    while (last.change === 'submitted') last = task(await events.next())
+    expect(last).toMatchObject({
+      change: 'dead-lettered',
+      task: { id, status: 'failed', failure: { code: 'SUBMIT_REFUSED', deadLettered: true } },
+    })
+    await events.cancel()
+  })
+
   it('resumes by Last-Event-ID', async () => {
     const { openStream, sql } = server
     const running = await makeRunningTask(sql, { userId: 'user1' })

@@ -1,4 +1,4 @@
-import { isNewer, isTerminal, type Task, type TaskChange } from '@holdfast/shared'
+import { isNewer, isTerminal, nameStatus, type Task, type TaskChange } from '@holdfast/shared'
 
 /** The newest state of one task, and when parts of it last changed, counted in changes of the whole feed. */
 interface Entry {
@@ -201,11 +201,8 @@ function isOnlyBookkeeping(entry: Entry, task: Task): boolean {
 }
 
 /** By what the receiver can tell, who has been told of everything up to `from`. */
-function nameFor({ status, statusSeq, progressSeq }: Entry, from: number): TaskChange {
-  if (statusSeq > from) {
-    if (status === 'pending') return 'submitted'
-    return status === 'running' ? 'started' : status
-  }
+function nameFor({ status, statusSeq, progressSeq, task }: Entry, from: number): TaskChange {
+  if (statusSeq > from) return nameStatus(status, task?.failure?.deadLettered === true)
   return progressSeq > from ? 'progress' : 'updated'
 }
 

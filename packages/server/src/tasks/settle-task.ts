@@ -67,6 +67,7 @@ export async function settleInTransaction(
       failure_code = ${failure?.code ?? null},
       failure_message = ${failure?.message ?? null},
       failure_retryable = ${failure?.retryable ?? null},
+      dead_lettered = ${failure?.deadLettered ?? false},
       expires_at = ${settlement.status === 'completed' ? tx`now() + keep_ms * interval '1 ms'` : null},
       poll_count = poll_count + ${polls},
       last_polled_at = ${polls > 0 ? tx`now()` : tx`last_polled_at`},

@@ -14,6 +14,7 @@ export interface TaskRow {
   failureCode: FailureCode | null
   failureMessage: string | null
   failureRetryable: boolean | null
+  deadLettered: boolean
   conversationId: string | null
   placeholderId: string | null
   messageId: string | null
@@ -37,6 +38,7 @@ export function taskColumns(sql: Sql | Tx) {
   return sql`
     t.id, t.user_id as "userId", t.type, t.provider, t.status, t.progress, t.params, t.metadata,
     t.failure_code as "failureCode", t.failure_message as "failureMessage", t.failure_retryable as "failureRetryable",
+    t.dead_lettered as "deadLettered",
     t.conversation_id as "conversationId", t.placeholder_id as "placeholderId", t.message_id as "messageId",
     case when t.unsaved <> '{}' then 'failed' when t.status = 'completed' then 'saved' else 'none' end as "saveState",
     t.parent_id as "parentId", t.retry_of as "retryOf", t.estimated_at as "estimatedAt", t.lane, t.priority, t.version,
@@ -59,7 +61,12 @@ export function toTask(row: TaskRow, outputs: TaskOutput[] | null): Task {
     result: outputs && { outputs },
     failure:
       row.failureCode !== null && row.failureMessage !== null && row.failureRetryable !== null
-        ? { code: row.failureCode, message: row.failureMessage, retryable: row.failureRetryable }
+        ? {
+            code: row.failureCode,
+            message: row.failureMessage,
+            retryable: row.failureRetryable,
+            ...(row.deadLettered ? { deadLettered: true } : {}),
+          }
         : null,
     conversationId: row.conversationId,
     placeholderId: row.placeholderId,

@@ -8,6 +8,7 @@ import { registerEndpoints } from './register-endpoints.ts'
 
 /** How often a server names its endpoints. */
 export const REGISTER_EVERY_MS = 10 * 60_000
+/** Until it is registered for the first time, an endpoint is not told what happens. */
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 60_000
 
@@ -35,9 +36,11 @@ export async function keepRegistered({
       retryMs = FIRST_RETRY_MS
     } catch (error) {
       log.warn({ err: error }, 'webhook endpoints could not be registered; trying again')
-      if (!isDatabaseAway(error)) alert(notRegistered(endpoints, error))
       pauseMs = retryMs
-      retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2)
+      if (!isDatabaseAway(error)) {
+        alert(notRegistered(endpoints, error))
+        retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2)
+      }
     }
     // An abort only ends the pause.
     await sleep(pauseMs, undefined, { signal: stopping }).catch(() => {})

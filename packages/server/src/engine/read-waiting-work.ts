@@ -4,7 +4,7 @@ import type { Sql } from '../database/connect.ts'
 export interface WaitingWork {
   provider: string
   kind: string
-  /** Counted up to 10,000 in each lane. */
+  /** Counted up to 5,000 in each lane. */
   count: number
   oldestMs: number
   /** Somebody should have claimed some of it by now: the budget would have let it through, and nobody claims at all. */
@@ -13,7 +13,7 @@ export interface WaitingWork {
 
 /** A claim comes within a moment of the due time, and a takeover of the lock within half a minute or so. */
 const LEFT_AFTER_MS = 60_000
-const MOST_COUNTED = 10_000
+const MOST_COUNTED = 5_000
 
 /**
  * Looks at what is due, whatever its provider, also one that no server knows any more. From one provider and lane the

@@ -147,6 +147,51 @@ describe('retryDeadLetter', () => {
   })
 })
 
+describe('a dead letter of an endpoint', () => {
+  async function untold(): Promise<{ taskId: string; letterId: (endpoint: string) => Promise<string> }> {
+    for (const name of ['one', 'two'])
+      await sql`select holdfast.register_endpoint(${name}, '{task.submitted}')`
+    const { id: taskId } = await makeTask(sql)
+    await sql`delete from holdfast.work where task_id = ${taskId} and kind = 'deliver'`
+    await sql`update holdfast.deliveries set failed_at = now() where task_id = ${taskId}`
+    for (const provider of ['one', 'two'])
+      await sql.begin((tx) => writeDeadLetter(tx, letterFor(taskId, { kind: 'deliver', provider })))
+    const letters = (await listDeadLetters(sql, null)).filter((letter) => letter.taskId === taskId)
+    return {
+      taskId,
+      letterId: async (endpoint) => letters.find(({ provider }) => provider === endpoint)?.id ?? '',
+    }
+  }
+  const waitingOf = (taskId: string) =>
+    sql`select endpoint from holdfast.deliveries where task_id = ${taskId} and failed_at is null`
+
+  it('is retried by itself, and a second time does nothing', async () => {
+    const { taskId, letterId } = await untold()
+    const { task } = await retry(await letterId('two'))
+    expect(task.id).toBe(taskId)
+    expect(await waitingOf(taskId)).toEqual([{ endpoint: 'two' }])
+    // Given up anew, with a letter of its own.
+    await sql`update holdfast.deliveries set failed_at = now() where task_id = ${taskId}`
+    await retry(await letterId('two'))
+    expect(await waitingOf(taskId)).toEqual([])
+    await retry(await letterId('one'))
+    expect(await waitingOf(taskId)).toEqual([{ endpoint: 'one' }])
+  })
+
+  it('goes with its endpoint', async () => {
+    const { taskId, letterId } = await untold()
+    await sql`select holdfast.forget_endpoint('one')`
+    await expect(retry(await letterId('one'))).rejects.toMatchObject({ code: 'TASK_NOT_RETRYABLE' })
+    await sql`delete from holdfast.webhook_endpoints where id = 'two'`
+    await expect(retry(await letterId('two'))).rejects.toMatchObject({
+      code: 'TASK_NOT_RETRYABLE',
+      message: expect.stringContaining('"two"'),
+    })
+    expect(await resolutionOf(await letterId('two'))).toEqual({ resolution: null, retryTaskId: null })
+    expect(await waitingOf(taskId)).toEqual([])
+  })
+})
+
 describe('discardDeadLetter', () => {
   it('takes it off the list, and again is no error', async () => {
     const { taskId, letterId } = await givenUp()

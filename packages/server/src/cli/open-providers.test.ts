@@ -29,6 +29,7 @@ async function opened(env: Record<string, string>, simulated = false) {
     names: providers.map(({ name }) => name),
     image: types.image?.provider,
     video: types.video?.provider,
+    models: { image: types.image?.models, video: types.video?.models },
     lines,
   }
 }
@@ -42,6 +43,15 @@ test.each([
   [{ LUMAAI_API_KEY: KEY }, 'luma-dream-machine'],
 ])('with %j alone, %s does everything', async (env, name) => {
   expect(await opened(env)).toMatchObject({ names: [name], image: name, video: name })
+})
+
+test('a model can be chosen only where the operator named several', async () => {
+  const env = { KIE_API_KEY: KEY, FAL_KEY: KEY, KIE_IMAGE_MODEL: 'a,b', FAL_VIDEO_MODEL: 'c/d,e/f' }
+  expect((await opened(env)).models).toEqual({ image: ['a', 'b'], video: undefined })
+  expect((await opened({ ...env, VIDEO_PROVIDER: 'fal' })).models).toEqual({
+    image: ['a', 'b'],
+    video: ['c/d', 'e/f'],
+  })
 })
 
 test('a gateway for videos makes videos only, and it is said that images are not offered', async () => {

@@ -36,7 +36,8 @@ export interface ProviderOutput {
 
 /** What one poll learned. Only `succeeded`, `failed` and `cancelled` are final. */
 export type QueryOutcome =
-  | { kind: 'running'; progress: number | null }
+  /** `queuePosition`: how many are ahead of it, while it waits for its turn and the provider says so. */
+  | { kind: 'running'; progress: number | null; queuePosition?: number }
   | { kind: 'succeeded'; outputs: ProviderOutput[] }
   | { kind: 'failed'; code: FailureCode; message: string; retryable: boolean }
   | { kind: 'cancelled' }

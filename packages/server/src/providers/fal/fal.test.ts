@@ -216,7 +216,9 @@ describe('what replies say', () => {
     expect(read({ status: 'IN_QUEUE', queue_position: 3, logs: null })).toEqual({
       kind: 'running',
       progress: null,
+      queuePosition: 3,
     })
+    expect(read({ status: 'IN_PROGRESS', queue_position: 3 })).toEqual({ kind: 'running', progress: null })
     const logs = [{ message: 'hello' }, { message: ' 42%|████  | 21/50' }, null]
     expect(read({ status: 'IN_PROGRESS', request_id: 'r-1', logs })).toEqual({
       kind: 'running',

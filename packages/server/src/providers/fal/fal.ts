@@ -121,7 +121,7 @@ export function createFal(options: FalOptions): Provider {
     } catch {
       return nothing(`HTTP ${reply.status} with a body that is not a status of this request`)
     }
-    if (status.kind === 'running') return status
+    if (status.kind === 'running') return toOutcome(status)
     if (status.error && saysCancelled(status.error)) return { kind: 'cancelled' }
     const result = await readResult(externalId, request, signal)
     // There is no state for it of its own: what was cancelled has failed, in words that nobody documents.

@@ -13,5 +13,7 @@ begin
 end
 $$;
 
+revoke all on function holdfast.leave_queue() from public, anon, authenticated;
+
 create or replace trigger leave_queue before update of status on holdfast.tasks
   for each row when (new.status <> 'running' and new.queue_position is not null) execute function holdfast.leave_queue();

@@ -7,6 +7,7 @@ export const sampleTask: Task = {
   provider: 'idle',
   status: 'running',
   progress: 1,
+  queuePosition: null,
   params: {
     prompt: 'A lighthouse on a basalt cliff at dusk, long exposure, sea mist, warm light, wide angle',
   },

@@ -86,6 +86,7 @@ const VIOLATIONS: Record<string, string[]> = {
   task_lane_is_known: [task('lane', `'vip'`)],
   task_priority_is_in_range: [task('priority', '0'), task('priority', '21')],
   progress_is_a_percentage: [task('progress', '-1'), task('progress', '101')],
+  queue_position_is_not_negative: [task('queue_position', '-1')],
   params_is_an_object: [task('params', `'[]'`), task('params', `'"x"'`), task('params', `'null'`)],
   metadata_is_an_object: [task('metadata', `'[]'`)],
   finished_exactly_when_terminal: [

@@ -234,6 +234,7 @@ export async function startContractServer() {
       provider: 'kie',
       status: 'pending',
       progress: null,
+      queuePosition: null,
       params: {},
       result: null,
       failure: null,

@@ -8,6 +8,7 @@ export function trackedTask(given: Partial<TrackedTask> = {}): TrackedTask {
     provider: 'kie',
     status: 'pending',
     progress: null,
+    queuePosition: null,
     params: {},
     result: null,
     failure: null,

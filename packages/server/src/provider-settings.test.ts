@@ -12,7 +12,13 @@ test.each([
 ] as const)('%s is used once %s is set', (vendor, variable, models) => {
   expect(readProviderSettings({}).vendors[vendor].apiKey).toBeNull()
   const { vendors } = readProviderSettings({ [variable]: ' the-key ' })
-  expect(vendors[vendor]).toEqual({ apiKey: 'the-key', baseUrl: null, models, webhookSecret: null })
+  expect(vendors[vendor]).toEqual({
+    apiKey: 'the-key',
+    baseUrl: null,
+    models,
+    choices: {},
+    webhookSecret: null,
+  })
   expect(Object.values(vendors).filter(({ apiKey }) => apiKey !== null)).toHaveLength(1)
 })
 
@@ -34,8 +40,16 @@ test('addresses, models and secrets can be set', () => {
     apiKey: 'b',
     baseUrl: 'https://gateway.example.com/v1',
     models: { video: 'kling' },
+    choices: {},
     webhookSecret: 'whsec_x',
   })
+})
+
+test('several models are what users may choose from, the first one unless they do', () => {
+  const { kie } = readProviderSettings({ KIE_IMAGE_MODEL: ' a , b/c,a', KIE_VIDEO_MODEL: 'v' }).vendors
+  expect(kie.models).toEqual({ image: 'a', video: 'v' })
+  expect(kie.choices).toEqual({ image: ['a', 'b/c'] })
+  expect(() => readProviderSettings({ FAL_VIDEO_MODEL: 'a,,b' })).toThrow('FAL_VIDEO_MODEL is "a,,b"')
 })
 
 test('a gateway needs its address, since there is no usual one', () => {

@@ -12,6 +12,8 @@ export interface VendorSettings {
   /** Null: the vendor's own. */
   baseUrl: string | null
   models: { image?: string; video?: string }
+  /** What users may choose from, the usual one first, where more than one is named. */
+  choices: { image?: string[]; video?: string[] }
   /** What webhooks are signed with, where that has to be told. */
   webhookSecret: string | null
 }
@@ -128,8 +130,10 @@ function helpOf(names: VendorNames): [string, string][] {
       needsBaseUrl ? 'where it is (needed), like https://gateway.example.com/v1' : 'another address of it',
     ],
   ]
-  if (models.image) rows.push([models.image[0], `its model for images (${models.image[1]})`])
-  if (models.video) rows.push([models.video[0], `its model for videos (${models.video[1]})`])
+  if (models.image)
+    rows.push([models.image[0], `its model for images, or several to choose from (${models.image[1]})`])
+  if (models.video)
+    rows.push([models.video[0], `its model for videos, or several to choose from (${models.video[1]})`])
   if (webhookSecret) rows.push([webhookSecret, 'what its webhooks are signed with'])
   return rows
 }
@@ -159,14 +163,24 @@ function readVendor(
   { apiKey, baseUrl, models, webhookSecret }: VendorNames,
   env: NodeJS.ProcessEnv,
 ): VendorSettings {
-  const model = (named: [string, string] | undefined) => named && (text(env[named[0]]) ?? named[1])
-  const [image, video] = [model(models.image), model(models.video)]
+  const named = (model: [string, string] | undefined) => (model ? readModels(env, model) : [])
+  const [images, videos] = [named(models.image), named(models.video)]
+  const [[image], [video]] = [images, videos]
   return {
     apiKey: text(env[apiKey]),
     baseUrl: text(env[baseUrl]),
     models: { ...(image && { image }), ...(video && { video }) },
+    choices: { ...(images.length > 1 && { image: images }), ...(videos.length > 1 && { video: videos }) },
     webhookSecret: webhookSecret ? text(env[webhookSecret]) : null,
   }
+}
+
+function readModels(env: NodeJS.ProcessEnv, [variable, otherwise]: [string, string]): string[] {
+  const value = text(env[variable])
+  if (value === null) return [otherwise]
+  const models = value.split(',').map((model) => model.trim())
+  if (models.includes('')) throw new Error(`${variable} is "${value}"; a model in it has no name.`)
+  return [...new Set(models)]
 }
 
 function readChoice(

@@ -10,6 +10,7 @@ function task(status: TaskStatus, progress: number | null = null): Task {
     provider: 'kie',
     status,
     progress,
+    queuePosition: null,
     params: {},
     result: null,
     failure: null,

@@ -61,6 +61,8 @@ export interface Task<Params = Record<string, unknown>> {
   status: TaskStatus
   /** Per cent, 0–100; null while the provider reports none. */
   progress: number | null
+  /** How many are ahead of it at the provider; null unless it says so, once it runs there, and when it has ended. */
+  queuePosition: number | null
   /** What was asked for, without secrets. */
   params: Params
   /** Set exactly when `completed`. */

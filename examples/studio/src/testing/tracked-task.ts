@@ -8,6 +8,7 @@ export function trackedTask(changes: Partial<TrackedTask>): TrackedTask {
     provider: 'kie',
     status: 'running',
     progress: null,
+    queuePosition: null,
     params: { prompt: 'A lighthouse' },
     result: null,
     failure: null,

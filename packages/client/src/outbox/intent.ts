@@ -34,6 +34,7 @@ export function toDraft({ key, body, retryOf, createdAt, failure }: Intent, isMi
     provider: '',
     status: failure ? 'failed' : 'pending',
     progress: null,
+    queuePosition: null,
     params: body.params,
     result: null,
     failure: failure as TaskFailure | null,

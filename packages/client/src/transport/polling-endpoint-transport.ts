@@ -102,6 +102,7 @@ function toTask(given: EndpointTask, now: number): Task {
   return {
     provider: '',
     progress: null,
+    queuePosition: null,
     params: {},
     result: null,
     failure: null,

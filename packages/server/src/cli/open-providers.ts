@@ -57,9 +57,14 @@ export function openProviders(
 ): OpenProviders {
   const withKey = (Object.keys(CREATE) as VendorName[]).filter((name) => settings.vendors[name].apiKey)
   const types: TaskTypes = {}
+  const modelsOf = (kind: 'image' | 'video', provider: string) => {
+    const vendor = withKey.find((name) => name === provider)
+    const models = vendor && settings.vendors[vendor].choices[kind]
+    return models ? { models } : {}
+  }
   for (const kind of ['image', 'video'] as const) {
     const provider = choose(kind, settings, withKey, simulated?.name) ?? simulated?.name
-    if (provider) types[kind] = { ...defaultTaskTypes[kind], provider }
+    if (provider) types[kind] = { ...defaultTaskTypes[kind], provider, ...modelsOf(kind, provider) }
     else log.warn(`no provider with a key makes ${kind}s: they are not offered`)
   }
   const providers = withKey.map((name) => open(name, settings.vendors[name], log))

@@ -31,7 +31,15 @@ function start(options: { writeEveryMs?: number; sql?: Sql; bus?: Bus } = {}) {
   let time = 1_000_000
   const writer = createProgressWriter({ sql, hot, bus, log, now: () => time, ...options })
   const report = (taskId: string, progress: number, ageMs = 60_000, expectedMs: number | null = null) =>
-    writer.report({ taskId, userId: 'ada', progress, ageMs, expectedMs: () => expectedMs })
+    writer.report({
+      taskId,
+      userId: 'ada',
+      progress,
+      queuePosition: null,
+      writtenPosition: null,
+      ageMs,
+      expectedMs: () => expectedMs,
+    })
   return {
     writer,
     hot,
@@ -177,5 +185,107 @@ describe('writing progress (Q3)', () => {
       ['ada', 'progressed', 'here'],
       ['ada', 'changed', 'elsewhere'],
     ])
+  })
+})
+
+describe('the place in a provider’s queue', () => {
+  const positionOf = async (id: string) => {
+    const [row] = await sql<{ queuePosition: number | null; progress: number | null; version: number }[]>`
+      select queue_position as "queuePosition", progress, version from holdfast.tasks where id = ${id}
+    `
+    return row
+  }
+  /** As a poll does that was claimed when the row said `written`. */
+  function startQueue(options: Parameters<typeof start>[0] = {}) {
+    const { writer, ...rest } = start(options)
+    const tell = (
+      taskId: string,
+      queuePosition: number | null,
+      writtenPosition: number | null,
+      progress?: number,
+    ) =>
+      writer.report({
+        taskId,
+        userId: 'ada',
+        progress: progress ?? null,
+        queuePosition,
+        writtenPosition,
+        ageMs: 60_000,
+        expectedMs: () => null,
+      })
+    return { writer, tell, ...rest }
+  }
+
+  it('is written down with a new version, up as well as down, and those who watch are told to look', async () => {
+    const { id } = await makeRunningTask(sql)
+    const { tell, writer, bus, hot } = startQueue()
+    const hints: string[] = []
+    bus.subscribe('ada', (hint) => hints.push(hint))
+    let written: number | null = null
+    for (const position of [3, 7, 0, null]) {
+      const before = (await positionOf(id))?.version ?? 0
+      tell(id, position, written)
+      await writer.flush()
+      expect(await positionOf(id)).toEqual({ queuePosition: position, progress: null, version: before + 1 })
+      written = position
+    }
+    expect(hints).toEqual(['changed', 'changed', 'changed', 'changed'])
+    expect(await hot.read('ada')).toEqual(new Map())
+  })
+
+  it('that has not changed costs nothing', async () => {
+    const { id } = await makeRunningTask(sql)
+    const { tell, writer } = startQueue()
+    tell(id, 3, null)
+    await writer.flush()
+    statements.length = 0
+    tell(id, 3, 3)
+    expect(writer.isWaiting(id)).toBe(false)
+    await writer.flush()
+    expect(statements).toEqual([])
+  })
+
+  it('is written no more often than progress, and what was overtaken meanwhile is never shown', async () => {
+    const { id } = await makeRunningTask(sql)
+    const { tell, writer, pass } = startQueue()
+    tell(id, 3, null)
+    await until(async () => expect((await positionOf(id))?.queuePosition).toBe(3))
+    const { version } = (await positionOf(id)) ?? {}
+    tell(id, 2, 3)
+    expect(writer.isWaiting(id)).toBe(true)
+    // It is back where the row has it, so that there is nothing to write.
+    tell(id, 3, 3)
+    pass(5_001)
+    await until(() => expect(writer.isWaiting(id)).toBe(false))
+    await writer.flush()
+    expect(await positionOf(id)).toMatchObject({ queuePosition: 3, version })
+    tell(id, null, 3, 12)
+    await writer.flush()
+    expect(await positionOf(id)).toMatchObject({ queuePosition: null, progress: 12 })
+  })
+
+  it('that could not be written because the row was held is written with the next report', async () => {
+    const { id } = await makeRunningTask(sql)
+    const { tell, writer } = startQueue()
+    await sql.begin(async (tx) => {
+      await tx`select from holdfast.tasks where id = ${id} for update`
+      tell(id, 4, null)
+      await writer.flush()
+    })
+    expect(await positionOf(id)).toMatchObject({ queuePosition: null })
+    tell(id, 4, null)
+    await writer.flush()
+    expect(await positionOf(id)).toMatchObject({ queuePosition: 4 })
+  })
+
+  it('is gone when the task has ended, and a late report does not bring it back', async () => {
+    const { id } = await makeRunningTask(sql)
+    const { tell, writer } = startQueue()
+    tell(id, 2, null, 10)
+    await writer.flush()
+    await settleTask(sql, id, { status: 'cancelled', by: 'provider' })
+    tell(id, 1, 2)
+    await writer.flush()
+    expect(await positionOf(id)).toMatchObject({ queuePosition: null, progress: 10 })
   })
 })

@@ -10,7 +10,12 @@ import { createBatcher } from './create-batcher.ts'
 export interface FoundProgress {
   taskId: string
   userId: string
-  progress: number
+  /** Null where none was told. */
+  progress: number | null
+  /** How many are ahead of it at the provider; null where that was not told. */
+  queuePosition: number | null
+  /** The same, as the row had it when it was polled. */
+  writtenPosition: number | null
   /** Since acceptance. */
   ageMs: number
   /** How long after its acceptance it will probably be done, at that age; null if nobody knows. */
@@ -18,8 +23,10 @@ export interface FoundProgress {
 }
 
 export interface ProgressWriter {
-  /** Shows it at once, to whoever watches, and writes it down when it is time. */
+  /** Shows progress at once, to whoever watches, and writes it and the place in the queue down when it is time. */
   report(found: FoundProgress): void
+  /** Whether something was reported of it that is not written down yet. */
+  isWaiting(taskId: string): boolean
   /** The task has ended: how far it was shown to be, null if that is not known here. */
   take(taskId: string): number | null
   /** Writes down what has not been, and resolves when that is done. */
@@ -38,7 +45,8 @@ export interface ProgressWriterOptions {
 
 interface Tracked {
   userId: string
-  progress: number
+  progress: number | null
+  queuePosition: number | null
   /** On our clock. */
   acceptedAt: number
   expectedMs: FoundProgress['expectedMs']
@@ -105,12 +113,13 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
   function send(batch: readonly (Tracked & { taskId: string })[]): void {
     writing = writing.then(async () => {
       try {
-        const users = await writeProgress(
+        const { users, moved } = await writeProgress(
           sql,
           batch
-            .map(({ taskId, progress, acceptedAt, expectedMs }) => ({
+            .map(({ taskId, progress, queuePosition, acceptedAt, expectedMs }) => ({
               taskId,
               progress,
+              queuePosition,
               expectedMs: expectedMs(now() - acceptedAt),
             }))
             // In the order of the key, so that two replicas do not wait for each other in a circle.
@@ -118,8 +127,12 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
         )
         if (isAway) log.info('progress is written again')
         isAway = false
-        if (!hot.isShared)
-          for (const user of users) if (bus.isWatched(user)) bus.publish(user, 'changed', 'elsewhere')
+        // A place in the queue is hot nowhere: whoever watches finds it in the row.
+        for (const user of moved) if (bus.isWatched(user)) bus.publish(user)
+        if (hot.isShared) return
+        for (const user of users) {
+          if (!moved.has(user) && bus.isWatched(user)) bus.publish(user, 'changed', 'elsewhere')
+        }
       } catch (error) {
         if (!isAway) log.warn({ err: error }, 'progress could not be written; it is shown, and written later')
         isAway = true
@@ -138,16 +151,19 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
   }
 
   return {
-    report({ taskId, userId, ageMs, expectedMs, ...found }) {
+    report({ taskId, userId, ageMs, expectedMs, queuePosition, writtenPosition, ...found }) {
       forgetSilent()
-      const progress = Math.min(99, Math.max(0, Math.floor(found.progress)))
+      const told = found.progress === null ? null : Math.min(99, Math.max(0, Math.floor(found.progress)))
       const before = tracked.get(taskId)
       if (before) before.reportedAt = now()
-      if (progress <= (before?.progress ?? -1)) return
+      const hasRisen = told !== null && told > (before?.progress ?? -1)
+      if (!hasRisen && queuePosition === writtenPosition && !unwritten.has(taskId)) return
+      const progress = hasRisen ? told : (before?.progress ?? null)
       const acceptedAt = now() - ageMs
       tracked.set(taskId, {
         userId,
         progress,
+        queuePosition,
         acceptedAt,
         expectedMs,
         // Its acceptance was a write.
@@ -155,9 +171,10 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
         reportedAt: now(),
       })
       unwritten.add(taskId)
-      heat.add({ userId, taskId, progress })
+      if (hasRisen) heat.add({ userId, taskId, progress: told })
       arm()
     },
+    isWaiting: (taskId) => unwritten.has(taskId),
     take(taskId) {
       const progress = tracked.get(taskId)?.progress ?? null
       tracked.delete(taskId)

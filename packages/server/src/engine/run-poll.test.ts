@@ -61,7 +61,12 @@ function contextFor({ watched = false, stopping = new AbortController().signal }
     reschedule: { add: (item) => void rescheduled.push(item), flush: async () => {} },
     leaseMs: LEASE_MS,
     learn: (_, finish) => void learned.push(finish),
-    progress: { report: (found) => void reported.push(found), take: () => null, flush: async () => {} },
+    progress: {
+      report: (found) => void reported.push(found),
+      isWaiting: () => false,
+      take: () => null,
+      flush: async () => {},
+    },
     expectedMs: () => null,
     firstPollMs: () => 0,
     callbackUrl: () => undefined,
@@ -121,6 +126,18 @@ describe('a poll that finds nothing new', () => {
     const { statements, reported } = await poll(work)
     expect(statements).toEqual([])
     expect(reported).toMatchObject([{ taskId: work.taskId, userId: work.userId, progress: 31 }])
+  })
+
+  it('nor does a place in the queue that is known already, or a new one: that is written down later', async () => {
+    answer = { kind: 'running', progress: null, queuePosition: 4 }
+    expect((await poll(await claimed(40_000, { queuePosition: 4 }))).reported).toEqual([])
+    const { statements, reported } = await poll(await claimed(40_000))
+    expect(statements).toEqual([])
+    expect(reported).toMatchObject([{ progress: null, queuePosition: 4, writtenPosition: null }])
+    answer = { kind: 'running', progress: null }
+    expect((await poll(await claimed(40_000, { queuePosition: 4 }))).reported).toMatchObject([
+      { queuePosition: null, writtenPosition: 4 },
+    ])
   })
 
   it('is brought forward, in a batch, where the plan is shorter than a call may take', async () => {

@@ -73,15 +73,32 @@ export async function runPoll(context: EngineContext, provider: Provider, work: 
       break
     case 'running':
       if (work.overdueMs >= 0) return settle(context, provider, work, DEADLINE_EXCEEDED, 'decided by us')
-      if (outcome.progress !== null && outcome.progress > (work.progress ?? -1)) {
-        context.progress.report({
-          ...work,
-          progress: outcome.progress,
-          expectedMs: (ageMs) => context.expectedMs(work.type, ageMs),
-        })
-      }
+      report(context, work, outcome)
   }
   comeBack(context, provider, work)
+}
+
+/** Says how far it is, unless that is what everybody knows: most polls find nothing new. */
+function report(
+  context: EngineContext,
+  work: ClaimedPoll,
+  outcome: Extract<QueryOutcome, { kind: 'running' }>,
+): void {
+  const { progress } = outcome
+  const queuePosition = outcome.queuePosition ?? null
+  const isFurther = progress !== null && progress > (work.progress ?? -1)
+  const hasMoved = queuePosition !== work.queuePosition
+  // What was said before and is not in the row yet may have been overtaken.
+  if (!isFurther && !hasMoved && !context.progress.isWaiting(work.taskId)) return
+  context.progress.report({
+    taskId: work.taskId,
+    userId: work.userId,
+    ageMs: work.ageMs,
+    progress,
+    queuePosition,
+    writtenPosition: work.queuePosition,
+    expectedMs: (ageMs) => context.expectedMs(work.type, ageMs),
+  })
 }
 
 /** Makes a poll that was not made due again. Nothing was learned, so nothing is counted. */

@@ -2,6 +2,7 @@ import { giveUp } from '../dead-letters/give-up.ts'
 import { retryDelay } from '../poller/poll-delay.ts'
 import type { CreateOutcome, CreateRequest, Provider } from '../providers/provider.ts'
 import { acceptTask } from '../tasks/accept-task.ts'
+import { modelOfTask } from '../tasks/check-params.ts'
 import { markSending, unmarkSending } from '../tasks/mark-sending.ts'
 import type { Settlement, SettleResult } from '../tasks/settle-task.ts'
 import { pauseBudget } from './budgets.ts'
@@ -93,10 +94,12 @@ export async function runSubmit(
   }
 
   const type = types[work.type]
+  const model = modelOfTask(type, work.params)
   const request: CreateRequest = {
     taskId: work.taskId,
     type: work.type,
     params: work.params,
+    ...(model === undefined ? {} : { model }),
     callbackUrl: context.callbackUrl({
       provider: provider.name,
       taskId: work.taskId,

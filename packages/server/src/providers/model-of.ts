@@ -1,17 +1,16 @@
 import type { CreateRequest } from './provider.ts'
 
-/** The model for a task: what its parameters name, else what its type has; null where there is neither. */
+/** The model for a task: the one chosen of those that its type names, else what is set for its type; null for neither. */
 export function modelOf(
-  { type, params }: Pick<CreateRequest, 'type' | 'params'>,
+  { type, model }: Pick<CreateRequest, 'type' | 'model'>,
   models: Record<string, string>,
 ): string | null {
-  if (typeof params.model === 'string' && params.model !== '') return params.model
-  return ownEntry(models, type)
+  return model ?? ownEntry(models, type)
 }
 
 /** What users read where there is none. */
 export function noModelText(type: string): string {
-  return `There is no model for “${type}”. Choose another type, or name one in the parameters.`
+  return `There is no model for “${type}”. Choose another type.`
 }
 
 /** Names come from users: `constructor` must not find what every object has. */

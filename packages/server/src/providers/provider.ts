@@ -7,6 +7,8 @@ export interface CreateRequest {
   type: string
   /** The stored parameters: checked against the type's schema, without secrets. */
   params: Record<string, unknown>
+  /** The one of the type's `models` that it is for. Absent where the type names none: then the adapter knows. */
+  model?: string
   /** Where the vendor may call us back: carries a secret of this task's own. Absent where we cannot be reached. */
   callbackUrl?: string
 }
@@ -34,7 +36,8 @@ export interface ProviderOutput {
 
 /** What one poll learned. Only `succeeded`, `failed` and `cancelled` are final. */
 export type QueryOutcome =
-  | { kind: 'running'; progress: number | null }
+  /** `queuePosition`: how many are ahead of it, while it waits for its turn and the provider says so. */
+  | { kind: 'running'; progress: number | null; queuePosition?: number }
   | { kind: 'succeeded'; outputs: ProviderOutput[] }
   | { kind: 'failed'; code: FailureCode; message: string; retryable: boolean }
   | { kind: 'cancelled' }

@@ -34,7 +34,7 @@ test('every setting and every default model is in the guide', () => {
   }
 })
 
-const given = { apiKey: 'key', models: {} }
+const given = { apiKey: 'a-key-for-tests', models: {} }
 const providers: Provider[] = [
   createKie(given),
   createReplicate(given),

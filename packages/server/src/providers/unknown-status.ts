@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { createKeyScrubber } from './api-key.ts'
 import { tidyText } from './read-json.ts'
 
 /** A vendor that makes up a new word for every poll must not fill our memory. */
@@ -11,10 +12,12 @@ const MOST_REMEMBERED = 100
 export function createUnknownStatusLog(
   provider: string,
   log: Pick<Logger, 'warn'> | undefined,
+  apiKey: string,
 ): (status: unknown) => void {
   const told = new Set<string>()
+  const scrub = createKeyScrubber(apiKey)
   return (status) => {
-    const word = tidyText(status)
+    const word = scrub(tidyText(status))
     if (told.has(word) || told.size >= MOST_REMEMBERED) return
     told.add(word)
     log?.warn(

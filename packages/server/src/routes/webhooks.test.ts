@@ -1,6 +1,7 @@
 import type { Task } from '@holdfast/shared'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { problem, startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
+import { createMemoryBus } from '../bus/memory-bus.ts'
 import type { CreateOutcome, QueryOutcome, WebhookReading } from '../providers/provider.ts'
 
 /** A vendor whose webhooks name a job and a delivery, and are signed if their header says `good`. */
@@ -21,8 +22,18 @@ function readWebhook({
 const finished = new Set<string>()
 let lostReplies = false
 let test: TestHoldfast
+/** Whom the bus told to look at the database. */
+const hinted: string[] = []
 beforeAll(async () => {
+  const bus = createMemoryBus()
   test = await startTestHoldfast({
+    bus: {
+      ...bus,
+      publish(userId, ...rest) {
+        hinted.push(userId)
+        bus.publish(userId, ...rest)
+      },
+    },
     engineRuns: true,
     publicUrl: 'https://api.example.com/',
     script: {
@@ -164,6 +175,21 @@ describe('a webhook at the address that the provider was given', () => {
     const ended = await get(task.id)
     expect(await send(addressOf(task.id), { job: `job-${task.id}` })).toMatchObject({ status: 200 })
     expect(await get(task.id)).toEqual(ended)
+  })
+
+  it('tells nobody to look while it has changed nothing that they see', async () => {
+    const task = await runningTask()
+    hinted.splice(0)
+    await send(addressOf(task.id), { job: `job-${task.id}` })
+    await vi.waitFor(() => expect(polls(task.id)).toBe(2), { timeout: 10_000 })
+    await vi.waitFor(async () => expect((await due(task.id))?.due).toBe(false))
+    expect(hinted).toEqual([])
+    finished.add(`job-${task.id}`)
+    await send(addressOf(task.id), { job: `job-${task.id}` })
+    await untilStatus(task.id, 'completed')
+    await vi.waitFor(() => expect(hinted).toEqual(['ada']))
+    expect(await send(addressOf(task.id), { job: `job-${task.id}` })).toMatchObject({ status: 200 })
+    expect(hinted).toEqual(['ada'])
   })
 
   it('may be large, because results may be in it, but not endless', async () => {

@@ -35,7 +35,7 @@ export function webhookRoutes({ sql, bus, engine, types, providers, metrics }: A
     }
     if (hearing.kind === 'heard') {
       engine.wake()
-      bus.publish(hearing.userId)
+      if (hearing.changed) bus.publish(hearing.changed.userId)
     }
     return c.json({ received: true })
   }

@@ -10,6 +10,7 @@ function made(id: string, changes: Partial<Task> = {}): Task {
     provider: 'p',
     status: 'running',
     progress: null,
+    queuePosition: null,
     params: { prompt: 'a fox' },
     result: null,
     failure: null,

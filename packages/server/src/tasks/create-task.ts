@@ -7,6 +7,7 @@ import type { Plugin, Submission } from '../plugins/plugin.ts'
 import { limitStatements, PLUGIN_LIMIT_MS, runHook } from '../plugins/run-hook.ts'
 import { type Adoption, findAdopted, readAdoption, startAdopted } from './adoption.ts'
 import { canonicalHash } from './canonical-hash.ts'
+import { checkParams } from './check-params.ts'
 import { findTask } from './find-task.ts'
 import { findByKey, type IdempotencyKey, takeKey } from './idempotency-key.ts'
 import { requireRoomInMinute } from './require-room-in-minute.ts'
@@ -88,25 +89,6 @@ export async function createTask(
     if (adopted) return { task: adopted, created: false }
     throw error
   }
-}
-
-function checkParams(
-  types: TaskTypes,
-  body: CreateTaskBody,
-): { type: TaskType; params: Record<string, unknown> } {
-  const type = Object.hasOwn(types, body.type) ? types[body.type] : undefined
-  if (!type) {
-    throw new HoldfastError(
-      'UNKNOWN_TASK_TYPE',
-      `There is no task type "${body.type}". Known: ${Object.keys(types).join(', ')}.`,
-    )
-  }
-  const parsed = type.params.safeParse(scrubSecrets(body.params))
-  if (!parsed.success) {
-    const issues = parsed.error.issues.map((issue) => `params.${issue.path.join('.')}: ${issue.message}`)
-    throw new HoldfastError('INVALID_PARAMS', issues.join('; '))
-  }
-  return { type, params: parsed.data }
 }
 
 type Json = Parameters<Tx['json']>[0]

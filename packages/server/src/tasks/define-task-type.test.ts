@@ -26,6 +26,14 @@ const types = {
     watchedPollMs: 10_000,
     whenSilent: 'keep',
   }),
+  poster: defineTaskType({
+    provider: gpu,
+    params: z.strictObject({ prompt: z.string() }),
+    models: ['fast', 'fine'],
+    credits: ({ model }) => (model === 'fine' ? 4 : 1),
+    deadlineMs: 600_000,
+    expectedMs: 20_000,
+  }),
 }
 type AppTasks = TaskTypesOf<typeof types>
 
@@ -45,12 +53,19 @@ test('the types of an app are made of it', () => {
   expectTypeOf<TaskOf<AppTasks, 'portrait'>['params']>().toEqualTypeOf<{ prompt: string; steps: number }>()
   expectTypeOf<TaskOf<AppTasks, 'portrait'>['result']>().toEqualTypeOf<FilesResult | null>()
   expectTypeOf<NonNullable<TaskOf<AppTasks, 'film'>['result']>['outputs']>().toEqualTypeOf<[TaskOutput]>()
+  expectTypeOf<TaskInput<AppTasks, 'poster'>>().toExtend<{ prompt: string }>()
+  expectTypeOf<TaskInput<AppTasks, 'poster'>['model']>().toEqualTypeOf<'fast' | 'fine' | undefined>()
+  expectTypeOf<TaskOf<AppTasks, 'poster'>['params']['model']>().toEqualTypeOf<'fast' | 'fine'>()
   expectTypeOf(gpu.name).toEqualTypeOf<'my-gpu'>()
 })
 
 test('what does not fit does not compile', () => {
   // @ts-expect-error: steps must be a number
   const _wrong: TaskInput<AppTasks, 'portrait'> = { prompt: 'x', steps: 'many' }
+  // @ts-expect-error: it is not among the models
+  const _other: TaskInput<AppTasks, 'poster'> = { prompt: 'x', model: 'huge' }
+  // @ts-expect-error: the model cannot be chosen
+  const _chosen: TaskInput<AppTasks, 'portrait'> = { prompt: 'x', model: 'fast' }
   // @ts-expect-error: there is no such type
   type _Unknown = TaskInput<AppTasks, 'music'>
   const common = { provider: 'x', deadlineMs: 1, expectedMs: 1 }
@@ -70,3 +85,13 @@ test.each(['deadlineMs', 'expectedMs', 'watchedPollMs', 'waitLimitMs', 'silentAf
     }
   },
 )
+
+test('models are named beside the parameters, at least one', () => {
+  const common = { provider: 'x', deadlineMs: 1, expectedMs: 1 }
+  expect(types.poster).toMatchObject({ models: ['fast', 'fine'] })
+  expect(() => defineTaskType({ ...common, params: z.object({ model: z.string() }) })).toThrow(
+    `A task type for x has "model" in its params. Name what may be chosen in models: ['…'] instead.`,
+  )
+  const models: [string, ...string[]] = ['']
+  expect(() => defineTaskType({ ...common, params: z.object({}), models })).toThrow('models without a name')
+})

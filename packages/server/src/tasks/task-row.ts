@@ -9,6 +9,7 @@ export interface TaskRow {
   provider: string
   status: TaskStatus
   progress: number | null
+  queuePosition: number | null
   params: Record<string, unknown>
   metadata: Record<string, unknown>
   failureCode: FailureCode | null
@@ -36,7 +37,7 @@ export interface TaskRow {
 /** The columns of `holdfast.tasks t` that make a `TaskRow`, outputs included. */
 export function taskColumns(sql: Sql | Tx) {
   return sql`
-    t.id, t.user_id as "userId", t.type, t.provider, t.status, t.progress, t.params, t.metadata,
+    t.id, t.user_id as "userId", t.type, t.provider, t.status, t.progress, t.queue_position as "queuePosition", t.params, t.metadata,
     t.failure_code as "failureCode", t.failure_message as "failureMessage", t.failure_retryable as "failureRetryable",
     t.dead_lettered as "deadLettered",
     t.conversation_id as "conversationId", t.placeholder_id as "placeholderId", t.message_id as "messageId",
@@ -57,6 +58,7 @@ export function toTask(row: TaskRow, outputs: TaskOutput[] | null): Task {
     provider: row.provider,
     status: row.status,
     progress: row.progress,
+    queuePosition: row.queuePosition,
     params: row.params,
     result: outputs && { outputs },
     failure:

@@ -5,8 +5,13 @@ import { defineTaskType } from './define-task-type.ts'
 export interface TaskType {
   /** Name of the provider that does it. */
   provider: string
-  /** What `params` must look like. */
+  /** What `params` must look like, without `model`. The provider gets nothing that this does not let through. */
   params: z.ZodType<Record<string, unknown>>
+  /**
+   * The models that `params.model` may choose from; the first is taken where it names none. They all cost the same, unless
+   * `credits` looks at `model`. @default nobody chooses: the model is the one that the provider has for the type
+   */
+  models?: readonly string[]
   /** How long it may run, from acceptance. @default 10 min for `image`, 30 min otherwise (F6) */
   deadlineMs: number
   /** How long it usually takes: the estimate shown to users. */
@@ -51,21 +56,20 @@ export type TaskTypes = Record<string, TaskType>
 
 const MINUTE = 60_000
 const prompt = z.string().trim().min(1).max(4000)
-const model = z.string().min(1).max(100).optional()
 const aspectRatio = z.enum(['1:1', '16:9', '9:16', '4:3', '3:4']).optional()
 
-/** `image` and `video`, each with a prompt. Anything else in `params` is handed to the provider as it is. */
+/** `image` and `video`, each with a prompt and a shape. Other parameters are refused: they could change what it costs. */
 export const defaultTaskTypes = {
   image: defineTaskType({
     provider: 'kie',
-    params: z.looseObject({ prompt, model, aspect_ratio: aspectRatio }),
+    params: z.strictObject({ prompt, aspect_ratio: aspectRatio }),
     deadlineMs: 10 * MINUTE,
     expectedMs: 10_000,
     watchedPollMs: 2_000,
   }),
   video: defineTaskType({
     provider: 'kie',
-    params: z.looseObject({ prompt, model, aspect_ratio: aspectRatio }),
+    params: z.strictObject({ prompt, aspect_ratio: aspectRatio }),
     deadlineMs: 30 * MINUTE,
     expectedMs: 30_000,
     watchedPollMs: 5_000,

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Sql, Tx } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
 import type { Provider, WebhookCall, WebhookReading } from '../providers/provider.ts'
-import { acceptTask } from '../tasks/accept-task.ts'
+import { type AcceptResult, acceptTask } from '../tasks/accept-task.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 
 export interface HeardFrom {
@@ -13,8 +13,8 @@ export interface HeardFrom {
 }
 
 export type Hearing =
-  /** A poll is due now. */
-  | { kind: 'heard'; userId: string }
+  /** There is work now. `changed`: so is what this user sees, who is to be told. */
+  | { kind: 'heard'; changed: { userId: string } | null }
   /** Nothing to do: a repeat, a task that has ended, or one that is not ours. */
   | { kind: 'nothing-to-do'; reason: string }
   | { kind: 'refused'; reason: string }
@@ -22,7 +22,6 @@ export type Hearing =
 
 interface Job {
   taskId: string
-  userId: string
   type: string
   externalId: string | null
   secret: string
@@ -61,15 +60,20 @@ export async function hearWebhook(
     return { kind: 'refused', reason: 'the address belongs to another task' }
   }
 
-  const isNew = await transaction(sql, async (tx) => {
-    if (deliveryId !== null && !(await isFirstDelivery(tx, provider, deliveryId))) return false
+  const noted = await transaction(sql, async (tx) => {
+    if (deliveryId !== null && !(await isFirstDelivery(tx, provider, deliveryId))) return 'heard before'
     // The reply may have been written down since we looked: then there is a poll to make due.
-    if (job.externalId !== null || !(await report(tx, job, externalId))) await makeDue(tx, job.taskId)
-    return true
+    const isReported = job.externalId === null && (await report(tx, job, externalId))
+    return isReported || (await makeDue(tx, job.taskId)) ? 'work' : 'no work'
   })
-  if (!isNew) return { kind: 'nothing-to-do', reason: 'heard before' }
-  if (job.externalId === null && !job.isSending) await acceptLate(sql, types, provider, job, externalId)
-  return { kind: 'heard', userId: job.userId }
+  if (noted === 'heard before') return { kind: 'nothing-to-do', reason: noted }
+  if (job.externalId === null && !job.isSending) {
+    const late = await acceptLate(sql, types, provider, job, externalId)
+    return { kind: 'heard', changed: late.kind === 'running' ? late : null }
+  }
+  return noted === 'work'
+    ? { kind: 'heard', changed: null }
+    : { kind: 'nothing-to-do', reason: 'the task has ended' }
 }
 
 async function findByCallback(
@@ -90,7 +94,7 @@ async function findByExternalId(sql: Sql, provider: Provider, externalId: string
 
 function jobs(sql: Sql) {
   return sql`
-    select j.task_id as "taskId", t.user_id as "userId", t.type, j.external_id as "externalId", j.callback_secret as secret,
+    select j.task_id as "taskId", t.type, j.external_id as "externalId", j.callback_secret as secret,
       exists (select from holdfast.work w where w.task_id = j.task_id and w.kind = 'submit') as "isSending"
     from holdfast.provider_jobs j join holdfast.tasks t on t.id = j.task_id
   `
@@ -121,22 +125,23 @@ async function report(tx: Tx, { taskId }: Job, externalId: string): Promise<bool
   return noted.count > 0
 }
 
-async function makeDue(tx: Tx, taskId: string): Promise<void> {
-  await tx`
+async function makeDue(tx: Tx, taskId: string): Promise<boolean> {
+  const due = await tx`
     update holdfast.work set due_at = now(), epoch = epoch + 1
     where task_id = ${taskId} and kind = 'poll' and part = 0
   `
+  return due.count > 0
 }
 
 /** The task was given up as unknown, and now we know: the id is kept, and the provider is asked to stop. */
-async function acceptLate(
+function acceptLate(
   sql: Sql,
   types: TaskTypes,
   provider: Provider,
   job: Job,
   externalId: string,
-): Promise<void> {
-  await acceptTask(sql, {
+): Promise<AcceptResult> {
+  return acceptTask(sql, {
     taskId: job.taskId,
     externalId,
     provider: provider.name,

@@ -133,9 +133,10 @@ describe('ids and paths', () => {
   })
 
   it('F8 a type without a model, or one that is none, is refused before anything is sent', async () => {
-    const { create, simulator } = await setUp()
+    const { create, provider, simulator } = await setUp()
     expect(await create('x', 'music')).toMatchObject({ kind: 'refused', code: 'SUBMIT_REFUSED' })
-    expect(await create('x', 'image', { model: '../../x' })).toMatchObject({ kind: 'refused' })
+    const odd = { taskId: 't', type: 'image', params: { prompt: 'x' }, model: '../../x' }
+    expect(await provider.create(odd, never)).toMatchObject({ kind: 'refused' })
     expect(simulator.requests()).toEqual([])
   })
 })
@@ -215,7 +216,9 @@ describe('what replies say', () => {
     expect(read({ status: 'IN_QUEUE', queue_position: 3, logs: null })).toEqual({
       kind: 'running',
       progress: null,
+      queuePosition: 3,
     })
+    expect(read({ status: 'IN_PROGRESS', queue_position: 3 })).toEqual({ kind: 'running', progress: null })
     const logs = [{ message: 'hello' }, { message: ' 42%|████  | 21/50' }, null]
     expect(read({ status: 'IN_PROGRESS', request_id: 'r-1', logs })).toEqual({
       kind: 'running',
@@ -359,7 +362,13 @@ describe('webhooks', () => {
     cleanups.push(() => new Promise((done) => keys.close(done)))
     const { port } = keys.address() as { port: number }
     const keysUrl = `http://127.0.0.1:${port}/jwks.json`
-    const provider = createFal({ apiKey: 'k', keysUrl, models, now: () => receivedAtMs, ...more })
+    const provider = createFal({
+      apiKey: 'a-key-for-tests',
+      keysUrl,
+      models,
+      now: () => receivedAtMs,
+      ...more,
+    })
     cleanups.push(() => provider.close())
     return (changed: Partial<typeof headers> = {}, text = body, at: string | undefined = url) =>
       provider.readWebhook?.({
@@ -446,7 +455,7 @@ describe('webhooks', () => {
   })
 
   it('without keys nothing is believed', async () => {
-    const provider = createFal({ apiKey: 'k', keysUrl: 'http://127.0.0.1:9/jwks.json', models })
+    const provider = createFal({ apiKey: 'a-key-for-tests', keysUrl: 'http://127.0.0.1:9/jwks.json', models })
     cleanups.push(() => provider.close())
     const call = { headers, body: Buffer.from(body), receivedAtMs, url }
     expect(await provider.readWebhook?.(call)).toMatchObject({ kind: 'unreadable' })

@@ -5,9 +5,11 @@ import { openApi } from '../http-api/open-api.ts'
 import { createOutcomeByStatus, queryOutcomeByStatus } from '../http-api/read-by-status.ts'
 import { toQueryOutcome } from '../http-api/readings.ts'
 import { createRecentMap } from '../http-api/recent-map.ts'
+import { modelOf, noModelText } from '../model-of.ts'
 import type { CreateOutcome, CreateRequest, Provider, ProviderLimits, QueryOutcome } from '../provider.ts'
 import { asRecord } from '../read-json.ts'
 import { createUnknownStatusLog } from '../unknown-status.ts'
+import { vendorInput } from '../vendor-input.ts'
 import { type FalRequest, fromExternalId, isModel, toExternalId } from './external-id.ts'
 import { readFalError } from './read-fal-error.ts'
 import { readFalResult } from './read-fal-result.ts'
@@ -21,7 +23,7 @@ export interface FalOptions {
   baseUrl?: string
   /** Where the keys are that webhooks are signed with. @default 'https://rest.fal.ai/.well-known/jwks.json' */
   keysUrl?: string
-  /** Task type → model, such as `{ image: 'fal-ai/flux/dev' }`. `params.model` takes precedence. */
+  /** Task type → model, such as `{ image: 'fal-ai/flux/dev' }`. */
   models: Record<string, string>
   /** Webhooks for other accounts of fal's are passed over. @default any is taken */
   webhookUserId?: string
@@ -77,23 +79,22 @@ export function createFal(options: FalOptions): Provider {
     now,
   })
   const paths = createRequestPaths()
-  const onUnknownStatus = createUnknownStatusLog('fal', options.log)
+  const onUnknownStatus = createUnknownStatusLog('fal', options.log, apiKey)
   const withoutResultSince = createRecentMap<number>(REMEMBERED)
   const cancelled = createRecentMap<true>(REMEMBERED)
 
-  async function create(
-    { type, params, callbackUrl }: CreateRequest,
-    signal: AbortSignal,
-  ): Promise<CreateOutcome> {
-    const { model: chosen, ...input } = params
-    const model = typeof chosen === 'string' && chosen !== '' ? chosen : models[type]
+  async function create(request: CreateRequest, signal: AbortSignal): Promise<CreateOutcome> {
+    const { type, params, callbackUrl } = request
+    const model = modelOf(request, models)
     if (!isModel(model)) {
-      const about = model === undefined ? `for “${type}”` : `called “${model}”`
-      const message = `There is no model ${about}. Choose another type, or name one like fal-ai/flux/dev.`
+      const message = model
+        ? `“${model}” cannot be a model at fal. It must be like fal-ai/flux/dev.`
+        : noModelText(type)
       return { kind: 'refused', code: 'SUBMIT_REFUSED', message, retryable: false }
     }
     const query = callbackUrl ? { fal_webhook: callbackUrlFor(callbackUrl, model) } : {}
-    const answer = await api.sendOnce({ method: 'POST', path: `/${model}`, query, json: input }, signal)
+    const call = { method: 'POST', path: `/${model}`, query, json: vendorInput(params) } as const
+    const answer = await api.sendOnce(call, signal)
     if (answer.kind === 'not-sent') return { kind: 'not-accepted', reason: answer.reason, retryAfterMs: null }
     if (answer.kind === 'cut') return { kind: 'unknown', reason: answer.reason }
     const { reply } = answer
@@ -120,7 +121,7 @@ export function createFal(options: FalOptions): Provider {
     } catch {
       return nothing(`HTTP ${reply.status} with a body that is not a status of this request`)
     }
-    if (status.kind === 'running') return status
+    if (status.kind === 'running') return toOutcome(status)
     if (status.error && saysCancelled(status.error)) return { kind: 'cancelled' }
     const result = await readResult(externalId, request, signal)
     // There is no state for it of its own: what was cancelled has failed, in words that nobody documents.

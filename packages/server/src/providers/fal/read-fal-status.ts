@@ -3,7 +3,7 @@ import { asRecord, tidyText } from '../read-json.ts'
 
 /** What a status says. There is no "failed": what failed or was cancelled is completed too. */
 export type StatusReading =
-  | { kind: 'running'; progress: number | null }
+  | { kind: 'running'; progress: number | null; queuePosition?: number }
   /** Over; the result tells how it ended. `error` is what went wrong, where the status says so already. */
   | { kind: 'over'; error: { words: string; type: string } | null }
 
@@ -24,6 +24,11 @@ export function readFalStatus(
       return { kind: 'over', error: words ? { words, type: tidyText(body.error_type) } : null }
     }
     case 'IN_QUEUE':
+      return {
+        kind: 'running',
+        progress: progressOfMessages(body.logs),
+        ...(typeof body.queue_position === 'number' && { queuePosition: body.queue_position }),
+      }
     case 'IN_PROGRESS':
       break
     default:

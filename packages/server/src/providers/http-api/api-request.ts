@@ -28,18 +28,18 @@ export interface ApiReply {
   now: number
 }
 
-export function toApiReply(reply: Omit<HttpReply, 'kind' | 'body'>, body: string, now: number): ApiReply {
+export function toApiReply(reply: Omit<HttpReply, 'kind'>, now: number): ApiReply {
   let parsed: { json: unknown } | undefined
   return {
     status: reply.status,
-    body,
+    body: reply.body,
     now,
     // Most replies are read without a look at these.
     get headers() {
       return reply.headers
     },
     get json() {
-      parsed ??= { json: parseJson(body) }
+      parsed ??= { json: parseJson(reply.body) }
       return parsed.json
     },
   }

@@ -33,8 +33,8 @@ export interface HttpApiOptions {
   /** Such as `https://api.acme.example/v1`. */
   baseUrl: string
   /**
-   * Sent as a bearer token, unless one of `headers` has it already, as in `{ 'x-api-key': apiKey }`. Taken out of
-   * whatever the vendor says.
+   * Sent as a bearer token, unless one of `headers` has it already, as in `{ 'x-api-key': apiKey }`. Taken out of the
+   * vendor's words before they are shown or logged. At least 8 characters, except where `baseUrl` is on this machine.
    */
   apiKey?: string
   /** Sent with every call. */

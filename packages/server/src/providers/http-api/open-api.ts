@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { checkApiKey, createKeyScrubber, scrubOutcome } from '../api-key.ts'
 import { createHttpCall, type HttpFailure, openPool } from '../http-call.ts'
 import type { ProviderLimits } from '../provider.ts'
 import { USER_AGENT } from '../user-agent.ts'
@@ -31,7 +32,7 @@ export interface OpenApi {
   sendOnce(request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer>
   /** On kept-alive connections: for what can be asked twice. */
   send(request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer>
-  /** Takes the key out of what an outcome says. */
+  /** Takes the key out of the words of an outcome. Ids, URLs and everything else stay as they came. */
   withoutKey<Outcome extends object>(outcome: Outcome): Outcome
   /** Idempotent. */
   close(): Promise<void>
@@ -42,16 +43,11 @@ const MOST_CONNECTIONS = 50
 
 /** Throws for settings with which no call could work. */
 export function openApi({ name, apiKey, limits, now, pool, ...options }: OpenApiOptions): OpenApi {
-  // Checked here because the HTTP layer would refuse every single call instead, and must not say why.
-  if (apiKey !== null && !/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new Error(
-      `The API key for ${name} is empty or has characters that no header can carry. Copy it anew.`,
-    )
-  }
   const base = URL.parse(options.baseUrl)
   if (!base || !/^https?:$/.test(base.protocol)) {
     throw new Error(`The base URL of ${name} is not an http(s) URL. Set it like https://api.example.com`)
   }
+  if (apiKey !== null) checkApiKey(name, apiKey, base)
   const prefix = base.pathname.replace(/\/+$/, '')
   const own = lowerCased(options.headers ?? {})
   const isOwn = apiKey === null || Object.values(own).some((value) => value.includes(apiKey))
@@ -76,17 +72,14 @@ export function openApi({ name, apiKey, limits, now, pool, ...options }: OpenApi
         }),
       }
   let closing: Promise<unknown> | undefined
-  // Vendors like to echo the key they refuse. Taken out before anything is read, since texts are cut short later on.
-  const withoutKey = (text: string) => (apiKey === null ? text : text.replaceAll(apiKey, '[key]'))
+  const scrub = createKeyScrubber(apiKey)
 
   const over = (dispatcher: Dispatcher) => {
     const call = createHttpCall({ dispatcher, maxReplyBytes: options.maxReplyBytes })
     return async (request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer> => {
       const sent = toHttpRequest(request, { prefix, headers, timeoutMs: limits.callTimeoutMs })
       const answer = await call({ ...sent, signal })
-      return answer.kind === 'reply'
-        ? { kind: 'reply', reply: toApiReply(answer, withoutKey(answer.body), now()) }
-        : answer
+      return answer.kind === 'reply' ? { kind: 'reply', reply: toApiReply(answer, now()) } : answer
     }
   }
 
@@ -94,13 +87,7 @@ export function openApi({ name, apiKey, limits, now, pool, ...options }: OpenApi
     origin: base.origin,
     sendOnce: over(pools.once),
     send: over(pools.kept),
-    withoutKey(outcome) {
-      const said = Object.entries(outcome).map(([part, value]) => {
-        const isText = typeof value === 'string' && (part === 'message' || part === 'reason')
-        return [part, isText ? withoutKey(value) : value]
-      })
-      return Object.fromEntries(said) as typeof outcome
-    },
+    withoutKey: (outcome) => scrubOutcome(outcome, scrub),
     async close() {
       if (pool) return
       closing ??= Promise.all([pools.once.close(), pools.kept.close()])

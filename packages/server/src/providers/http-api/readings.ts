@@ -40,8 +40,8 @@ export interface OutputReading {
 
 /** What a reply to a query says. Anything that is not the end is `running`. */
 export type QueryReading =
-  /** `progress` in per cent. */
-  | { kind: 'running'; progress?: number | null | undefined }
+  /** `progress` in per cent; `queuePosition`: how many are ahead of it, while it waits for its turn. */
+  | { kind: 'running'; progress?: number | null | undefined; queuePosition?: number | null | undefined }
   | { kind: 'succeeded'; outputs: OutputReading[] }
   | ({ kind: 'failed' } & FailureReading)
   | { kind: 'cancelled' }
@@ -67,7 +67,11 @@ export function toCreateOutcome(reading: CreateReading): CreateOutcome {
 export function toQueryOutcome(reading: QueryReading, urlLifetimeMs: number | null): QueryOutcome | null {
   switch (reading.kind) {
     case 'running':
-      return { kind: 'running', progress: toPercent(reading.progress) }
+      return {
+        kind: 'running',
+        progress: toPercent(reading.progress),
+        ...(isPosition(reading.queuePosition) && { queuePosition: reading.queuePosition }),
+      }
     case 'succeeded': {
       const outputs = reading.outputs.flatMap((output) => toOutput(output, urlLifetimeMs))
       return outputs.length > 0 ? { kind: 'succeeded', outputs } : null
@@ -112,4 +116,11 @@ function toOutput(output: OutputReading, urlLifetimeMs: number | null): Provider
 function toPercent(value: unknown): number | null {
   if (typeof value !== 'number' || !Number.isFinite(value)) return null
   return Math.round(Math.min(Math.max(value, 0), 100))
+}
+
+/** Beyond this it is no place in a queue but something else. */
+const LAST_POSITION = 1_000_000
+
+function isPosition(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= LAST_POSITION
 }

@@ -256,8 +256,8 @@ test('P4 a result that becomes readable a little later is not lost', async () =>
   expect(await kinds(id, 3)).toEqual(['inconclusive', 'inconclusive', 'succeeded'])
 })
 
-test('F8 the parameters go into input, and the model comes from the type or from them', async () => {
-  const { clock, accepted, simulator } = await setUp()
+test('F8 the parameters go into input, and the model is the one set for the type or chosen of its list', async () => {
+  const { clock, kie, accepted, simulator } = await setUp()
   const paramOf = async (id: string) => {
     const response = await fetch(`${simulator.url}/api/v1/jobs/recordInfo?taskId=${id}`, {
       headers: { authorization: `Bearer ${API_KEY}` },
@@ -266,13 +266,24 @@ test('F8 the parameters go into input, and the model comes from the type or from
     return JSON.parse(data.param)
   }
   const usual = await accepted('a cat', 'image', { aspect_ratio: '16:9' })
-  const chosen = await accepted('a cat', 'image', { model: 'flux/pro' })
+  const named = await accepted('a cat', 'image', { model: 'flux/pro' })
+  const request = {
+    taskId: 't',
+    type: 'image',
+    params: { prompt: 'a cat', model: 'flux/pro' },
+    model: 'flux/pro',
+  }
+  const chosen = await kie.create(request, never)
   clock.now += 10_000
   expect(await paramOf(usual)).toEqual({
     model: 'google/nano-banana',
     input: { prompt: 'a cat', aspect_ratio: '16:9' },
   })
-  expect(await paramOf(chosen)).toEqual({ model: 'flux/pro', input: { prompt: 'a cat' } })
+  expect(await paramOf(named)).toEqual({ model: 'google/nano-banana', input: { prompt: 'a cat' } })
+  expect(await paramOf(chosen.kind === 'accepted' ? chosen.externalId : '')).toEqual({
+    model: 'flux/pro',
+    input: { prompt: 'a cat' },
+  })
 })
 
 test('F8 a type without a model is refused before anything is sent', async () => {
@@ -315,7 +326,7 @@ test('closing twice is fine, and afterwards nothing is sent', async () => {
 
 test('S3 what cannot work is refused at once, without quoting the key', () => {
   for (const apiKey of ['', 'two\nlines', 'schlüssel']) {
-    expect(() => createKie({ apiKey, models })).toThrow('The KIE API key is empty or has characters')
+    expect(() => createKie({ apiKey, models })).toThrow('The API key for KIE is empty or has characters')
   }
   expect(() => createKie({ apiKey: 'k', baseUrl: 'kie.ai', models })).toThrow('is not an http(s) URL')
 })

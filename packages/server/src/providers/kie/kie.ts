@@ -1,9 +1,12 @@
 import type { Logger } from 'pino'
 import type { Dispatcher } from 'undici'
+import { checkApiKey, createKeyScrubber, scrubOutcome } from '../api-key.ts'
 import { createHttpCall, openPool } from '../http-call.ts'
-import type { CreateOutcome, Provider, ProviderLimits, QueryOutcome } from '../provider.ts'
+import { modelOf, noModelText } from '../model-of.ts'
+import type { Provider, ProviderLimits } from '../provider.ts'
 import { createUnknownStatusLog } from '../unknown-status.ts'
 import { USER_AGENT } from '../user-agent.ts'
+import { vendorInput } from '../vendor-input.ts'
 import { readCallback } from './read-callback.ts'
 import { readCreateReply } from './read-create-reply.ts'
 import { readQueryReply } from './read-query-reply.ts'
@@ -13,7 +16,7 @@ export interface KieOptions {
   apiKey: string
   /** @default 'https://api.kie.ai' */
   baseUrl?: string
-  /** Task type → KIE model, such as `{ image: 'google/nano-banana' }`. `params.model` takes precedence. */
+  /** Task type → KIE model, such as `{ image: 'google/nano-banana' }`. */
   models: Record<string, string>
   /** Set in KIE's settings, it proves which task a callback is about. @default the secret in the address does */
   webhookHmacKey?: string
@@ -44,14 +47,11 @@ const MOST_CONNECTIONS = 50
  */
 export function createKie(options: KieOptions): Provider {
   const { apiKey, models, now = Date.now } = options
-  // Checked here because the HTTP layer would refuse every single call instead, and must not say why.
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new Error('The KIE API key is empty or has characters that no header can carry. Copy it anew.')
-  }
   const base = URL.parse(options.baseUrl ?? 'https://api.kie.ai')
   if (!base || !/^https?:$/.test(base.protocol)) {
     throw new Error('The base URL of KIE is not an http(s) URL. Set it like https://api.kie.ai')
   }
+  checkApiKey('KIE', apiKey, base)
   const limits = { ...LIMITS, ...options.limits }
   const connections = Math.min(MOST_CONNECTIONS, limits.query.inFlight)
   // As many again wait in the pool, so that no connection is ever idle.
@@ -65,7 +65,7 @@ export function createKie(options: KieOptions): Provider {
       }
   const sendCreate = createHttpCall({ dispatcher: pools.create })
   const sendQuery = createHttpCall({ dispatcher: pools.query })
-  const onUnknownState = createUnknownStatusLog('kie', options.log)
+  const onUnknownState = createUnknownStatusLog('kie', options.log, apiKey)
   let closing: Promise<unknown> | undefined
 
   const headers = {
@@ -76,24 +76,20 @@ export function createKie(options: KieOptions): Provider {
     'user-agent': `Mozilla/5.0 (compatible; ${USER_AGENT})`,
   }
 
-  /** Vendors like to echo the key they refuse. */
-  const withoutKey = <T extends CreateOutcome | QueryOutcome>(outcome: T): T =>
-    'message' in outcome && outcome.message.includes(apiKey)
-      ? { ...outcome, message: outcome.message.replaceAll(apiKey, '[key]') }
-      : outcome
+  const scrub = createKeyScrubber(apiKey)
 
   return {
     name: 'kie',
     limits,
 
-    async create({ type, params, callbackUrl }, signal) {
-      const { model: chosen, ...input } = params
-      const model = typeof chosen === 'string' && chosen !== '' ? chosen : models[type]
+    async create(request, signal) {
+      const { type, params, callbackUrl } = request
+      const model = modelOf(request, models)
       if (!model) {
         return {
           kind: 'refused',
           code: 'SUBMIT_REFUSED',
-          message: `There is no model for “${type}”. Choose another type, or name one in the parameters.`,
+          message: noModelText(type),
           retryable: false,
         }
       }
@@ -101,7 +97,11 @@ export function createKie(options: KieOptions): Provider {
         method: 'POST',
         path: `${prefix}/api/v1/jobs/createTask`,
         headers,
-        body: JSON.stringify({ model, input, ...(callbackUrl ? { callBackUrl: callbackUrl } : {}) }),
+        body: JSON.stringify({
+          model,
+          input: vendorInput(params),
+          ...(callbackUrl ? { callBackUrl: callbackUrl } : {}),
+        }),
         timeoutMs: limits.callTimeoutMs,
         signal,
       })
@@ -109,7 +109,7 @@ export function createKie(options: KieOptions): Provider {
         return { kind: 'not-accepted', reason: reply.reason, retryAfterMs: null }
       }
       if (reply.kind === 'cut') return { kind: 'unknown', reason: reply.reason }
-      return withoutKey(readCreateReply(reply, now()))
+      return scrubOutcome(readCreateReply(reply, now()), scrub)
     },
 
     async query(externalId, signal) {
@@ -121,7 +121,7 @@ export function createKie(options: KieOptions): Provider {
         signal,
       })
       if (reply.kind !== 'reply') return { kind: 'inconclusive', reason: reply.reason, retryAfterMs: null }
-      return withoutKey(readQueryReply(reply, externalId, now(), onUnknownState))
+      return scrubOutcome(readQueryReply(reply, externalId, now(), onUnknownState), scrub)
     },
 
     readWebhook: async (call) => readCallback(call, options.webhookHmacKey),
@@ -136,7 +136,7 @@ export function createKie(options: KieOptions): Provider {
         signal,
       })
       if (reply.kind !== 'reply') return { kind: 'inconclusive', reason: reply.reason }
-      return readRefreshReply(reply)
+      return scrubOutcome(readRefreshReply(reply), scrub)
     },
 
     async close() {

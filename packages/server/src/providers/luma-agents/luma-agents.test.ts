@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).reverse()) await clean()
 })
 
-const models = { image: 'uni-1', video: 'ray-3.2' }
+const models = { image: 'uni-1', video: 'ray-3.2', retouch: 'uni-1' }
 const never = new AbortController().signal
 
 async function setUp(options: LumaAgentsSimulatorOptions = {}) {
@@ -49,12 +49,9 @@ test('F8 what is made follows from the type, and may be set', async () => {
     ((await (await ask(`/generations/${id}`)).json()) as { type: string; model: string }).type
   expect(await kindOf(await accepted(luma, { prompt: 'a cat' }))).toBe('image')
   expect(await kindOf(await accepted(luma, { prompt: 'a cat' }, 'video'))).toBe('video')
-  expect(await kindOf(await accepted(luma, { prompt: 'a cat', type: 'video_edit' }, 'video'))).toBe(
-    'video_edit',
-  )
-  expect(await kindOf(await accepted(luma, { prompt: 'a cat', model: 'uni-1' }, 'retouch'))).toBe(
-    'image_edit',
-  )
+  // What is made is what the price is for: nobody's parameters say so.
+  expect(await kindOf(await accepted(luma, { prompt: 'a cat', type: 'video_edit' }, 'video'))).toBe('video')
+  expect(await kindOf(await accepted(luma, { prompt: 'a cat' }, 'retouch'))).toBe('image_edit')
   expect(await luma.create({ taskId: 't', type: 'music', params: { prompt: 'x' } }, never)).toMatchObject({
     kind: 'refused',
     message: expect.stringMatching(/no model for “music”/),

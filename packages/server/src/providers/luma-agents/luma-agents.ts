@@ -5,6 +5,7 @@ import { modelOf, noModelText, ownEntry } from '../model-of.ts'
 import type { CreateRequest, Provider, ProviderLimits } from '../provider.ts'
 import { asRecord } from '../read-json.ts'
 import { createUnknownStatusLog } from '../unknown-status.ts'
+import { vendorInput } from '../vendor-input.ts'
 import { readGeneration } from './read-generation.ts'
 
 /** What a generation makes. */
@@ -15,9 +16,9 @@ export interface LumaAgentsOptions {
   apiKey: string
   /** @default 'https://agents.lumalabs.ai/v1' */
   baseUrl?: string
-  /** Task type → model, such as `{ image: 'uni-1', video: 'ray-3.2' }`. `params.model` takes precedence. */
+  /** Task type → model, such as `{ image: 'uni-1', video: 'ray-3.2' }`. */
   models: Record<string, string>
-  /** Task type → what it makes; `params.type` takes precedence. @default what the type is called */
+  /** Task type → what it makes. @default what the type is called */
   kinds?: Record<string, LumaAgentsKind>
   limits?: Partial<ProviderLimits>
   log?: Pick<Logger, 'warn'>
@@ -45,15 +46,17 @@ const RATE_WINDOW_MS = 60_000
  *     const luma = createLumaAgents({ apiKey, models: { image: 'uni-1', video: 'ray-3.2' } })
  */
 export function createLumaAgents({ models, kinds = {}, ...options }: LumaAgentsOptions): Provider {
-  const unknownState = createUnknownStatusLog('luma-agents', options.log)
+  const unknownState = createUnknownStatusLog('luma-agents', options.log, options.apiKey)
   const path = (externalId: string) => `/generations/${encodeURIComponent(externalId)}`
 
-  function create({ type, params }: CreateRequest) {
-    const { type: kind, ...given } = params
-    const model = modelOf({ type, params }, models)
+  function create(request: CreateRequest) {
+    const { type, params } = request
+    const model = modelOf(request, models)
     if (!model) return { refuse: noModelText(type) }
-    const makes = typeof kind === 'string' && kind !== '' ? kind : (ownEntry(kinds, type) ?? type)
-    return { path: '/generations', json: { ...given, model, type: makes } }
+    return {
+      path: '/generations',
+      json: { ...vendorInput(params), model, type: ownEntry(kinds, type) ?? type },
+    }
   }
 
   return createHttpApi({

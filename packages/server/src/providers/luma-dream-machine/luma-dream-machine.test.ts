@@ -67,7 +67,7 @@ test('Shows 4: the client of Luma itself goes from create to result', async () =
   await expect(client.generations.get(id)).rejects.toMatchObject({ status: 404 })
 })
 
-test('F8 the model decides the path, and everything else is sent as it is', async () => {
+test('F8 the model decides the path, and what the type lets through is sent as it is', async () => {
   const { luma, client, simulator } = await setUp()
   const keyframes = { frame0: { type: 'image', url: 'https://example.com/a.jpg' } }
   const id = await accepted(luma, { prompt: 'a lake', keyframes, aspect_ratio: '9:16' }, 'video', HOOK)
@@ -79,7 +79,8 @@ test('F8 the model decides the path, and everything else is sent as it is', asyn
     callback_url: HOOK,
   })
   await accepted(luma, { prompt: 'a lake' }, 'image')
-  await accepted(luma, { prompt: 'a lake', model: 'photon-flash-1' }, 'video')
+  const chosen = { taskId: 't', type: 'video', params: { prompt: 'a lake' }, model: 'photon-flash-1' }
+  expect(await luma.create(chosen, never)).toMatchObject({ kind: 'accepted' })
   const posts = simulator.requests().filter(({ method }) => method === 'POST')
   expect(posts.map(({ path }) => path.replace('/dream-machine/v1/generations', ''))).toEqual([
     '/video',
@@ -88,6 +89,14 @@ test('F8 the model decides the path, and everything else is sent as it is', asyn
   ])
   expect(await create(luma, { prompt: 'x' }, 'music')).toMatchObject({ kind: 'refused' })
   expect(simulator.creates()).toBe(3)
+})
+
+test.each([HOOK, undefined])('a callback URL of the user’s never reaches Luma; ours is %s', async (hook) => {
+  const { luma, client } = await setUp()
+  const theirs = 'https://elsewhere.example/listen'
+  const params = { prompt: 'a lake', callback_url: theirs, callbackUrl: theirs, Callback_URL: theirs }
+  const { request } = await client.generations.get(await accepted(luma, params, 'video', hook))
+  expect(request).toEqual({ prompt: 'a lake', model: 'ray-2', ...(hook ? { callback_url: hook } : {}) })
 })
 
 test('E3 what is over the concurrency is not accepted, and is when one has ended', async () => {

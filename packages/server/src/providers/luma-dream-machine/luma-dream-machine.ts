@@ -6,6 +6,7 @@ import { modelOf, noModelText } from '../model-of.ts'
 import type { CreateRequest, Provider, ProviderLimits, WebhookCall, WebhookReading } from '../provider.ts'
 import { asRecord, parseJson } from '../read-json.ts'
 import { createUnknownStatusLog } from '../unknown-status.ts'
+import { vendorInput } from '../vendor-input.ts'
 import { findGeneration } from './find-generation.ts'
 import { readGeneration } from './read-generation.ts'
 
@@ -14,7 +15,7 @@ export interface LumaDreamMachineOptions {
   apiKey: string
   /** @default 'https://api.lumalabs.ai/dream-machine/v1' */
   baseUrl?: string
-  /** Task type → model, such as `{ image: 'photon-1', video: 'ray-2' }`. `params.model` takes precedence. */
+  /** Task type → model, such as `{ image: 'photon-1', video: 'ray-2' }`. */
   models: Record<string, string>
   limits?: Partial<ProviderLimits>
   log?: Pick<Logger, 'warn'>
@@ -42,15 +43,16 @@ const RATE_WINDOW_MS = 60_000
  *     const luma = createLumaDreamMachine({ apiKey, models: { image: 'photon-1', video: 'ray-2' } })
  */
 export function createLumaDreamMachine({ models, ...options }: LumaDreamMachineOptions): Provider {
-  const unknownState = createUnknownStatusLog('luma-dream-machine', options.log)
+  const unknownState = createUnknownStatusLog('luma-dream-machine', options.log, options.apiKey)
   const path = (externalId: string) => `/generations/${encodeURIComponent(externalId)}`
 
-  function create({ type, params, callbackUrl }: CreateRequest) {
-    const model = modelOf({ type, params }, models)
+  function create(request: CreateRequest) {
+    const { type, params, callbackUrl } = request
+    const model = modelOf(request, models)
     if (!model) return { refuse: noModelText(type) }
     return {
       path: model.startsWith('photon') ? '/generations/image' : '/generations/video',
-      json: { ...params, model, ...(callbackUrl ? { callback_url: callbackUrl } : {}) },
+      json: { ...vendorInput(params), model, ...(callbackUrl ? { callback_url: callbackUrl } : {}) },
     }
   }
 

@@ -8,6 +8,7 @@ import { modelOf, noModelText, ownEntry } from '../model-of.ts'
 import type { CreateRequest, Provider, ProviderLimits } from '../provider.ts'
 import { asRecord } from '../read-json.ts'
 import { createUnknownStatusLog } from '../unknown-status.ts'
+import { vendorInput } from '../vendor-input.ts'
 import { encodeMultipart } from './encode-multipart.ts'
 import { findVideo } from './find-video.ts'
 import { readVideo } from './read-video.ts'
@@ -17,7 +18,7 @@ export interface OpenAiVideosOptions {
   apiKey: string
   /** Where `/videos` is, such as `https://gateway.example.com/v1`. OpenAI itself no longer has it. */
   baseUrl: string
-  /** Task type → model, such as `{ video: 'sora-2' }`. `params.model` takes precedence. */
+  /** Task type → model, such as `{ video: 'sora-2' }`. */
   models: Record<string, string>
   /** `aspect_ratio` → `size`, for parameters without a size. @default 16:9 and 9:16 in 720p */
   sizes?: Record<string, string>
@@ -59,13 +60,13 @@ export function createOpenAiVideos(options: OpenAiVideosOptions): Provider {
   const reading = {
     contentUrl: (externalId: string) => `${base}${path(externalId)}/content`,
     urlLifetimeMs: URL_LIFETIME_MS,
-    unknownStatus: createUnknownStatusLog('openai-videos', options.log),
+    unknownStatus: createUnknownStatusLog('openai-videos', options.log, apiKey),
   }
 
-  async function create({ type, params }: CreateRequest): Promise<ApiRequest | Refusal> {
-    const { aspect_ratio: aspect, seconds, ...given } = params
-    const model = modelOf({ type, params }, models)
-    if (!model) return { refuse: noModelText(type) }
+  async function create(request: CreateRequest): Promise<ApiRequest | Refusal> {
+    const { aspect_ratio: aspect, seconds, ...given } = vendorInput(request.params)
+    const model = modelOf(request, models)
+    if (!model) return { refuse: noModelText(request.type) }
     const shape = typeof aspect === 'string' && given.size === undefined ? aspect : null
     const size = shape && ownEntry(sizes, shape)
     if (shape && !size) {

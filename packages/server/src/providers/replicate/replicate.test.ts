@@ -86,16 +86,18 @@ describe('creating', () => {
     expect(predictionRoute(model)).toEqual(route)
   })
 
-  it('F8 the parameters go into input; model and version come from the type or from them', async () => {
-    const { accepted, simulator, get } = await setUp()
+  it('F8 the parameters go into input; model and version are those set for the type or chosen of its list', async () => {
+    const { accepted, provider, requestFor, simulator, get } = await setUp()
     const usual = await accepted('a cat', 'image', undefined, { aspect_ratio: '16:9' })
     const old = await accepted('a cat', 'old')
     await accepted('a cat', 'own')
-    await accepted('a cat', 'image', undefined, { model: 'other/model' })
+    await accepted('a cat', 'image', undefined, { model: 'not/listed', version: VERSION })
+    await provider.create({ ...requestFor('a cat'), model: 'other/model' }, never)
     expect(simulator.requests().map(({ path }) => path)).toEqual([
       '/v1/models/black-forest-labs/flux-schnell/predictions',
       '/v1/predictions',
       '/v1/deployments/us/ours/predictions',
+      '/v1/models/black-forest-labs/flux-schnell/predictions',
       '/v1/models/other/model/predictions',
     ])
     expect(await get(`/predictions/${usual}`)).toMatchObject({
@@ -105,12 +107,14 @@ describe('creating', () => {
   })
 
   it('F8 a type without a model, or one that is none, is refused before anything is sent', async () => {
-    const { create, simulator } = await setUp()
+    const { create, provider, requestFor, simulator } = await setUp()
     expect(await create('a cat', 'music')).toMatchObject({
       kind: 'refused',
-      message: 'There is no model for “music”. Choose another type, or name one like owner/name.',
+      message: 'There is no model for “music”. Choose another type.',
     })
-    expect(await create('a cat', 'image', undefined, { model: '../x' })).toMatchObject({ kind: 'refused' })
+    expect(await provider.create({ ...requestFor('a cat'), model: '../x' }, never)).toMatchObject({
+      kind: 'refused',
+    })
     expect(simulator.requests()).toEqual([])
   })
 
@@ -449,7 +453,12 @@ it('F8 an injected pool is used and left open', async () => {
   const { simulator } = await setUp()
   const pool = new Pool(simulator.url)
   cleanups.push(() => pool.destroy())
-  const provider = createReplicate({ apiKey: 'k', baseUrl: 'http://elsewhere.invalid/v1', models: {}, pool })
+  const provider = createReplicate({
+    apiKey: 'r8_a-key',
+    baseUrl: 'http://elsewhere.invalid/v1',
+    models: {},
+    pool,
+  })
   expect(await provider.query('nobody', never)).toEqual({ kind: 'not-found' })
   await provider.close()
   expect(pool.closed).toBe(false)

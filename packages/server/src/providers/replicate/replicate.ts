@@ -2,9 +2,11 @@ import type { Logger } from 'pino'
 import type { Dispatcher } from 'undici'
 import { createHttpApi } from '../http-api/http-api.ts'
 import { isExternalId } from '../is-external-id.ts'
+import { modelOf, noModelText } from '../model-of.ts'
 import type { Provider, ProviderLimits } from '../provider.ts'
 import { asRecord } from '../read-json.ts'
 import { createUnknownStatusLog } from '../unknown-status.ts'
+import { vendorInput } from '../vendor-input.ts'
 import { findPrediction } from './find-prediction.ts'
 import { predictionRoute } from './prediction-route.ts'
 import { readPrediction } from './read-prediction.ts'
@@ -17,7 +19,7 @@ export interface ReplicateOptions {
   baseUrl?: string
   /**
    * Task type → model: `owner/name` for an official one, `owner/name:version` or a version for others, or
-   * `deployments/owner/name`. `params.model` takes precedence.
+   * `deployments/owner/name`.
    */
   models: Record<string, string>
   /** `whsec_…`, what webhooks are signed with. @default asked for with the API key */
@@ -52,7 +54,7 @@ export function createReplicate(options: ReplicateOptions): Provider {
   const { apiKey, models, now = Date.now } = options
   const baseUrl = options.baseUrl ?? 'https://api.replicate.com/v1'
   const limits = { ...LIMITS, ...options.limits }
-  const onUnknownStatus = createUnknownStatusLog('replicate', options.log)
+  const onUnknownStatus = createUnknownStatusLog('replicate', options.log, apiKey)
   const shared = { name: 'replicate', baseUrl, apiKey, limits, now, pool: options.pool }
   const webhooks = createWebhookReader({ ...shared, secret: options.webhookSecret })
 
@@ -62,18 +64,16 @@ export function createReplicate(options: ReplicateOptions): Provider {
     maxReplyBytes: MOST_REPLY_BYTES,
     readError: readReplicateError,
 
-    create({ type, params, callbackUrl }) {
-      const { model: chosen, ...input } = params
-      const model = typeof chosen === 'string' && chosen !== '' ? chosen : models[type]
-      const route = model === undefined ? null : predictionRoute(model)
-      if (!route) {
-        const about = model === undefined ? `for “${type}”` : `called “${model}”`
-        return { refuse: `There is no model ${about}. Choose another type, or name one like owner/name.` }
-      }
+    create(request) {
+      const { type, params, callbackUrl } = request
+      const model = modelOf(request, models)
+      if (!model) return { refuse: noModelText(type) }
+      const route = predictionRoute(model)
+      if (!route) return { refuse: `“${model}” cannot be a model at Replicate. It must be like owner/name.` }
       const { path, version } = route
       // The start too: if the create's reply is lost, its webhook tells the id early.
       const webhook = callbackUrl && { webhook: callbackUrl, webhook_events_filter: ['start', 'completed'] }
-      return { path, json: { ...(version ? { version } : {}), input, ...webhook } }
+      return { path, json: { ...(version ? { version } : {}), input: vendorInput(params), ...webhook } }
     },
     readCreate({ json }) {
       const id = asRecord(json)?.id

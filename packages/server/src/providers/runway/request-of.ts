@@ -1,5 +1,6 @@
 import { modelOf, noModelText, ownEntry } from '../model-of.ts'
 import type { CreateRequest } from '../provider.ts'
+import { vendorInput } from '../vendor-input.ts'
 
 /** What can be asked for; each is a path of its own. */
 export type RunwayRoute =
@@ -41,14 +42,15 @@ const DEFAULT_SECONDS = 5
 
 /**
  * Where to send a task, and what. `prompt` and `aspect_ratio`, as our own types have them, become what Runway calls
- * them; parameters in Runway's own words take precedence, and all others go along as they are.
+ * them. If the type's schema has parameters in Runway's own words, those take precedence.
  */
 export function requestOf(
-  { type, params }: Pick<CreateRequest, 'type' | 'params'>,
+  request: Pick<CreateRequest, 'type' | 'params' | 'model'>,
   { models, routes }: RunwayChoices,
 ): { route: RunwayRoute; body: Record<string, unknown> } | { refuse: string } {
-  const { model: _named, prompt, aspect_ratio: aspect, ...given } = params
-  const model = modelOf({ type, params }, models)
+  const { type } = request
+  const { prompt, aspect_ratio: aspect, ...given } = vendorInput(request.params)
+  const model = modelOf(request, models)
   if (!model) return { refuse: noModelText(type) }
   const route = routeOf(type, given, routes)
   if (!route) {

@@ -208,7 +208,8 @@ test.each([
   [
     {
       type: 'video',
-      params: { promptText: 'own words', ratio: '720:1280', duration: 10, seed: 7, model: 'veo3.1' },
+      model: 'veo3.1',
+      params: { promptText: 'own words', ratio: '720:1280', duration: 10, seed: 7, model: 'another' },
     },
     { model: 'veo3.1', promptText: 'own words', ratio: '720:1280', duration: 10, seed: 7 },
   ],
@@ -218,9 +219,9 @@ test.each([
 
 test.each([
   [{ type: 'music', params: { prompt: 'x' } }, /no model for “music”/],
-  [{ type: 'music', params: { prompt: 'x', model: 'm' } }, /not set what “music” asks/],
+  [{ type: 'music', model: 'm', params: { prompt: 'x' } }, /not set what “music” asks/],
   [{ type: 'video', params: { prompt: 'x', aspect_ratio: '1:1' } }, /cannot be made here. Choose 16:9, 9:16/],
-  [{ type: 'toString', params: { prompt: 'x', model: 'm' } }, /not set/],
+  [{ type: 'toString', model: 'm', params: { prompt: 'x' } }, /not set/],
 ])('F8 %j is refused before anything is sent', (request, reason) => {
   expect(requestOf(request, { models, routes })).toEqual({ refuse: expect.stringMatching(reason) })
 })

@@ -13,10 +13,10 @@ export interface RunwayOptions {
   apiKey: string
   /** @default 'https://api.dev.runwayml.com' */
   baseUrl?: string
-  /** Task type → model, such as `{ video: 'gen4.5', image: 'gen4_image' }`. `params.model` takes precedence. */
+  /** Task type → model, such as `{ video: 'gen4.5', image: 'gen4_image' }`. */
   models: Record<string, string>
   /**
-   * Task type → what it asks for. With `promptImage` in the parameters, text to video becomes image to video.
+   * Task type → what it asks for. A type whose parameters have `promptImage` makes image to video of text to video.
    * @default `image` is `text_to_image`, `video` is `text_to_video`
    */
   routes?: Record<string, RunwayRoute>
@@ -51,7 +51,7 @@ const RATE_WINDOW_MS = 60_000
  *     const runway = createRunway({ apiKey, models: { image: 'gen4_image', video: 'gen4.5' } })
  */
 export function createRunway({ models, ...options }: RunwayOptions): Provider {
-  const unknownStatus = createUnknownStatusLog('runway', options.log)
+  const unknownStatus = createUnknownStatusLog('runway', options.log, options.apiKey)
   const routes = { image: 'text_to_image', video: 'text_to_video', ...options.routes }
   const taskPath = (externalId: string) => `/v1/tasks/${encodeURIComponent(externalId)}`
   return createHttpApi({

@@ -16,6 +16,7 @@ import { openObjectStore } from '../objects/open-object-store.ts'
 import { createKie } from '../providers/kie/kie.ts'
 import { addDevLogin } from '../routes/dev-login.ts'
 import { addStudio } from '../routes/studio.ts'
+import { checkStore } from './check-store.ts'
 import { closeServer, listen } from './listen.ts'
 import { mirrorOptions } from './mirror-options.ts'
 import { openBus } from './open-bus.ts'
@@ -64,6 +65,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
     }
     const objects = await openResults(config, options.fresh, front.port, log)
     undo.push(() => objects.close())
+    await checkStore(objects, log)
     const holdfast = createHoldfast({
       database: database.url,
       auth,

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Task } from '@holdfast/shared'
 import { afterEach, expect, test } from 'vitest'
 import { freePort } from '../../test/free-port.ts'
+import { startSupabaseStorageDouble } from '../../test/supabase-storage-double.ts'
 import { createTestDatabase } from '../../test/test-database.ts'
 import { signToken, TEST_AUDIENCE, TEST_ISSUER, TEST_SECRET } from '../../test/test-tokens.ts'
 import { startRunwaySimulator } from '../providers/runway/simulator/start-runway-simulator.ts'
@@ -81,6 +82,28 @@ test('the provider that has a key does the work, with no other setting than its 
   expect(await ended).toEqual([0, null])
   expect(said.text).not.toContain('runway-key')
 }, 120_000)
+
+test.each([
+  ['the anon key', 'anonKey', {}, /no bucket "results".*SUPABASE_SERVICE_KEY must be its service/],
+  ['a public bucket', 'serviceKey', { public: true }, /The bucket "results" is public/],
+] as const)('with %s at Supabase it does not start', async (_, key, settings, problem) => {
+  const storage = await startSupabaseStorageDouble()
+  cleanups.push(() => storage.close())
+  storage.setBucket(settings)
+  const { ended, said } = serve({
+    DATABASE_URL: 'postgres://127.0.0.1:1/none',
+    JWT_SECRET: TEST_SECRET,
+    KIE_API_KEY: 'a-key-of-kie',
+    LOCK: 'none',
+    BUS: 'memory',
+    SUPABASE_URL: storage.url,
+    SUPABASE_BUCKET: storage.bucket,
+    SUPABASE_SERVICE_KEY: storage[key],
+  })
+  expect(await ended).toEqual([1, null])
+  expect(said.text).toMatch(problem)
+  expect(said.text).not.toContain(storage[key])
+})
 
 test.each([
   [{}, /"serve" needs more settings:\n.*KIE_API_KEY, REPLICATE_API_TOKEN, FAL_KEY, RUNWAYML_API_SECRET/],

@@ -3,6 +3,7 @@ import { createHoldfast } from '../create-holdfast.ts'
 import { createLog } from '../log.ts'
 import { openObjectStore } from '../objects/open-object-store.ts'
 import { KEY_VARIABLES } from '../provider-settings.ts'
+import { checkStore } from './check-store.ts'
 import { closeServer, listen } from './listen.ts'
 import { mirrorOptions } from './mirror-options.ts'
 import { openBus } from './open-bus.ts'
@@ -31,6 +32,7 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
     baseUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
     log,
   })
+  await checkStore(objects, log)
   const holdfast = createHoldfast({
     database: config.databaseUrl,
     auth: config.auth,

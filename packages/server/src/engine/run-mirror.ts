@@ -101,7 +101,9 @@ async function conclude(run: MirrorRun, outcome: Copied): Promise<void> {
   const { context, work } = run
   // First, so that no other file is begun with a store that is away.
   if (outcome.kind === 'copied') context.breaker.succeeded()
-  if (outcome.kind === 'failed' && outcome.at === 'store') context.breaker.failed(performance.now())
+  // A store that refuses one file takes the others.
+  if (outcome.kind === 'failed' && outcome.at === 'store' && outcome.retryable)
+    context.breaker.failed(performance.now())
   run.moved()
 
   if (outcome.kind === 'copied') return keep(run, outcome)

@@ -7,6 +7,7 @@ import { type MirrorLab, openMirrorLab } from '../../test/mirror-lab.ts'
 import { sendPicture } from '../../test/source-server.ts'
 import { resultKey } from '../artifacts/result-key.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
+import { ObjectStoreError } from '../objects/object-store-error.ts'
 import { findTask } from '../tasks/find-task.ts'
 
 let lab: MirrorLab
@@ -375,6 +376,31 @@ describe('a store that is away', () => {
       expect((await lab.files(taskId)).every(({ state }) => state === 'stored')).toBe(true)
     })
     expect(await metric('holdfast_circuit', 'object-store')).toBe(0)
+  })
+
+  it('that refuses one file takes the others: no circuit opens, and the file is not tried for ever', async () => {
+    const [refused, taken] = [
+      await finish(Array.from({ length: 10 }, () => lab.source.offer('huge.png'))),
+      await finish([lab.source.offer('fine.png')]),
+    ]
+    const objects: ObjectStore = {
+      ...lab.store,
+      async put(key, body, options) {
+        if (key.includes(refused)) throw new ObjectStoreError('STORE_REFUSED', 'too large for this bucket')
+        return lab.store.put(key, body, options)
+      },
+    }
+    const { metric } = lab.start({ objects })
+    await untilState(taken, 'stored')
+    await lab.until(async () => {
+      await lab.tryNow(refused)
+      expect(await lab.work(refused)).toEqual([])
+    })
+    expect(await metric('holdfast_circuit', 'object-store')).toBe(0)
+    const files = await lab.files(refused)
+    expect(files.every(({ state, attempts }) => state === 'remote' && attempts >= 3)).toBe(true)
+    expect(files[0]?.lastError).toBe('store: STORE_REFUSED: too large for this bucket')
+    expect(files[0]?.problem).toContain('Download it from its present link')
   })
 
   it('may say anything: what it says is kept in one line that can be stored', async () => {

@@ -1,3 +1,5 @@
+import './require-node.ts'
+
 export type { TaskTypesOf } from '@holdfast/shared'
 export type { AlertForm, AlertWebhook } from './alerts/post-alert.ts'
 export type { MirrorOptions } from './artifacts/mirror-options.ts'

@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import { createDevLogin } from '../auth/dev-login.ts'
 import type { Config } from '../config.ts'
 import { createHoldfast, type Holdfast } from '../create-holdfast.ts'
+import type { CreditSettings } from '../credit-settings.ts'
 import { connect } from '../database/connect.ts'
 import { errorCode } from '../database/database-errors.ts'
 import { rollback } from '../database/migrate.ts'
@@ -31,6 +32,11 @@ const SIMULATOR_KEY = 'simulated-key'
 
 /** Enough to play with, and few enough that spending shows. */
 const DEMO_CREDITS = { initial: 1_000, prices: { image: 4, video: 20 } }
+
+/** Here things have prices without any setting; either half can be set. */
+export function demoCredits(given: CreditSettings | null): CreditSettings {
+  return given ? { ...given, prices: given.prices ?? DEMO_CREDITS.prices } : DEMO_CREDITS
+}
 
 /** Everything on one machine, put up in the order in which the parts need each other and taken down in reverse. */
 export async function runDev(config: Config, options: { fresh: boolean; speed: number }): Promise<void> {
@@ -70,7 +76,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
       database: database.url,
       auth,
       ...open,
-      ...priceTypes(open.types, config.credits ?? DEMO_CREDITS),
+      ...priceTypes(open.types, demoCredits(config.credits)),
       objects,
       // The simulator's results are on this machine.
       mirror: { ...mirrorOptions(config), allowLoopback: simulated !== null },

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Task } from '@holdfast/shared'
 import { afterEach, expect, test } from 'vitest'
+import { startCuttableProxy } from '../../test/cuttable-proxy.ts'
 import { freePort } from '../../test/free-port.ts'
 import { startSupabaseStorageDouble } from '../../test/supabase-storage-double.ts'
 import { createTestDatabase } from '../../test/test-database.ts'
@@ -81,6 +82,63 @@ test('the provider that has a key does the work, with no other setting than its 
   child.kill('SIGTERM')
   expect(await ended).toEqual([0, null])
   expect(said.text).not.toContain('runway-key')
+}, 120_000)
+
+test('says once what runs, once that PostgreSQL is out of reach, and once that it is back', async () => {
+  const database = await createTestDatabase()
+  const proxy = await startCuttableProxy(database.url)
+  cleanups.push(
+    () => database.drop(),
+    () => proxy.close(),
+  )
+  const port = await freePort()
+  const { child, ended, said } = serve({
+    DATABASE_URL: proxy.url,
+    JWT_SECRET: TEST_SECRET,
+    JWT_ISSUER: TEST_ISSUER,
+    JWT_AUDIENCE: TEST_AUDIENCE,
+    KIE_API_KEY: 'a-key-of-kie',
+    PORT: String(port),
+    LOG_LEVEL: 'debug',
+  })
+  const entries = () =>
+    said.text.split('\n').flatMap((line): { level: number; msg: string }[] => {
+      try {
+        return [JSON.parse(line)]
+      } catch {
+        return []
+      }
+    })
+  const loud = () => entries().filter(({ level }) => level >= 40)
+  const failures = () => entries().filter(({ msg }) => msg.includes('failed; trying again'))
+  await expect.poll(() => said.text, patiently).toContain('"serving"')
+  expect(entries().find(({ msg }) => msg === 'serving')).toMatchObject({
+    version: expect.stringMatching(/^\d+\.\d+/),
+    types: { image: 'kie', video: 'kie' },
+    lock: 'advisory',
+    bus: 'postgres',
+    progress: 'memory',
+    results: 'filesystem',
+    lanes: 'all',
+    credits: 'off',
+  })
+
+  await proxy.cut()
+  await expect.poll(() => failures().length, patiently).toBeGreaterThan(5)
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/tasks`, {
+    headers: { authorization: `Bearer ${await signToken(USER)}` },
+  })
+  expect(answer.status).toBe(503)
+  await proxy.mend()
+  await expect.poll(() => said.text, patiently).toContain('PostgreSQL is back')
+  const told = loud().map(({ msg }) => msg)
+  expect(told.filter((msg) => msg !== 'lost a lock')).toEqual([
+    'PostgreSQL is out of reach; trying again until it is back',
+    'PostgreSQL is back',
+  ])
+  expect(said.text).not.toContain('"stack"')
+  child.kill('SIGTERM')
+  expect(await ended).toEqual([0, null])
 }, 120_000)
 
 test.each([

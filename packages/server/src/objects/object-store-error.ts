@@ -1,3 +1,5 @@
+import { errorCode, isDatabaseAway } from '../database/database-errors.ts'
+
 /**
  * What trying again would not change.
  *
@@ -12,4 +14,10 @@ export class ObjectStoreError extends Error {
     super(message)
     this.code = code
   }
+}
+
+/** Whether the store could not be used at all, as opposed to having answered with an error. */
+export function isStoreAway(error: unknown): boolean {
+  // What tells that a database cannot be reached tells it of any other server.
+  return errorCode(error) === 'STORE_UNUSABLE' || isDatabaseAway(error)
 }

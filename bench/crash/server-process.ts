@@ -27,7 +27,7 @@ const types: Record<string, TaskType> = {
   impatient: { ...image, waitLimitMs: 1_000 },
 }
 if (withdrawn) delete types[withdrawn]
-const log = createLog('info', process.stderr)
+const log = createLog('debug', process.stderr)
 const objects = storeFolder
   ? createFilesystemStore({
       directory: storeFolder,

@@ -36,10 +36,10 @@ describe('readConfig', () => {
       prices: { image: 4, video: 20 },
     })
     expect(readConfig({ CREDIT_PRICES: 'image=4', CREDITS_INITIAL: '100' }).credits?.initial).toBe(100)
+    expect(readConfig({ CREDITS_INITIAL: '100' }).credits).toEqual({ initial: 100, prices: null })
   })
 
   it.each([
-    [{ CREDITS_INITIAL: '100' }, /CREDITS_INITIAL without CREDIT_PRICES/],
     [{ CREDIT_PRICES: '4' }, /price of 4 in CREDIT_PRICES is ""/],
     [{ CREDIT_PRICES: '=4' }, /must look like image=4,video=20/],
     [{ CREDIT_PRICES: 'image=-1' }, /price of image in CREDIT_PRICES is "-1"/],

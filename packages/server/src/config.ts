@@ -13,6 +13,8 @@ export interface Config {
   host: string
   port: number
   logLevel: string | null
+  /** Null: readable in development and at a terminal, else JSON. */
+  logFormat: 'pretty' | 'json' | null
   corsOrigins: string[]
   /** Where browsers and providers reach this server, without a slash at the end. Null: where it listens. */
   publicUrl: string | null
@@ -44,13 +46,14 @@ export interface Config {
 export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['DATABASE_URL', 'PostgreSQL to use; without it an embedded one runs in HOLDFAST_DATA_DIR (dev only)'],
   ['HOLDFAST_DATA_DIR', 'where the embedded database and result files are kept (.holdfast)'],
-  ['PORT, HOST', 'where to listen (8787, 127.0.0.1)'],
+  ['PORT, HOST', 'where to listen (8787, 127.0.0.1); in a container HOST must be 0.0.0.0'],
   [
     'PUBLIC_URL',
     'where browsers and providers reach this server; with it, providers call back when they are done',
   ],
   ['CORS_ORIGINS', 'origins whose pages may call the API, separated by commas (none)'],
   ['LOG_LEVEL', 'trace, debug, info, warn, error, fatal or silent (serve: info, dev: warn)'],
+  ['LOG_FORMAT', 'pretty or json (pretty in dev and at a terminal, else json)'],
   ['SUPABASE_URL', 'check tokens by the public keys of this Supabase project'],
   ['SUPABASE_JWT_SECRET', 'check tokens by this HS256 secret'],
   ['JWKS_URL, JWT_SECRET', 'the same for any other issuer'],
@@ -106,6 +109,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     host: text(env.HOST) ?? '127.0.0.1',
     port: port('PORT', env.PORT, 8787),
     logLevel: level(env.LOG_LEVEL),
+    logFormat: logFormat(env.LOG_FORMAT),
     corsOrigins: list(env.CORS_ORIGINS).map((origin) => origin.replace(/\/$/, '')),
     publicUrl: readAddress(env, 'PUBLIC_URL') ?? null,
     objects: readObjectSettings(env, dataDir),
@@ -157,6 +161,12 @@ function level(value: string | undefined): string | null {
   if (name !== null && !LEVELS.includes(name))
     throw new Error(`LOG_LEVEL is "${name}"; it must be one of ${LEVELS.join(', ')}.`)
   return name
+}
+
+function logFormat(value: string | undefined): Config['logFormat'] {
+  const format = text(value)
+  if (format === null || format === 'pretty' || format === 'json') return format
+  throw new Error(`LOG_FORMAT is "${format}"; it must be pretty or json.`)
 }
 
 function readWebhooks(env: NodeJS.ProcessEnv): WebhookEndpoint[] {

@@ -1,8 +1,8 @@
-/** What things cost with `holdfast serve`, and what every user begins with. */
+/** What things cost with `holdfast serve` and `holdfast dev`, and what every user begins with. */
 export interface CreditSettings {
   initial: number
-  /** By task type; what is not named is free. */
-  prices: Record<string, number>
+  /** By task type; what is not named is free. Null: not said, which is enough where something else has prices. */
+  prices: Record<string, number> | null
 }
 
 export const CREDIT_ENVIRONMENT: [name: string, meaning: string][] = [
@@ -14,20 +14,21 @@ export const CREDIT_ENVIRONMENT: [name: string, meaning: string][] = [
 export function readCreditSettings(env: NodeJS.ProcessEnv): CreditSettings | null {
   const prices = env.CREDIT_PRICES?.trim()
   const initial = env.CREDITS_INITIAL?.trim()
-  if (!prices) {
-    if (initial) throw new Error('CREDITS_INITIAL without CREDIT_PRICES buys nothing: set both, or neither.')
-    return null
-  }
+  if (!prices && !initial) return null
   return {
     initial: amount('CREDITS_INITIAL', initial || '0'),
-    prices: Object.fromEntries(
-      prices.split(',').map((entry) => {
-        const [type = '', price = ''] = entry.split('=').map((part) => part.trim())
-        if (type === '') throw new Error(`CREDIT_PRICES is "${prices}"; it must look like image=4,video=20.`)
-        return [type, amount(`The price of ${type} in CREDIT_PRICES`, price)]
-      }),
-    ),
+    prices: prices ? readPrices(prices) : null,
   }
+}
+
+function readPrices(prices: string): Record<string, number> {
+  return Object.fromEntries(
+    prices.split(',').map((entry) => {
+      const [type = '', price = ''] = entry.split('=').map((part) => part.trim())
+      if (type === '') throw new Error(`CREDIT_PRICES is "${prices}"; it must look like image=4,video=20.`)
+      return [type, amount(`The price of ${type} in CREDIT_PRICES`, price)]
+    }),
+  )
 }
 
 function amount(name: string, given: string): number {

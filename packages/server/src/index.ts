@@ -1,3 +1,5 @@
+import './require-node.ts'
+
 export type { TaskTypesOf } from '@holdfast/shared'
 export type { AlertForm, AlertWebhook } from './alerts/post-alert.ts'
 export type { MirrorOptions } from './artifacts/mirror-options.ts'
@@ -21,6 +23,7 @@ export { createLog } from './log.ts'
 export { createFilesystemStore, type FilesystemStoreOptions } from './objects/filesystem-store.ts'
 export type { ObjectSettings } from './objects/object-settings.ts'
 export type { ObjectStore, PutOptions, StoredObject } from './objects/object-store.ts'
+export { ObjectStoreError } from './objects/object-store-error.ts'
 export { type OpenObjectStoreOptions, openObjectStore } from './objects/open-object-store.ts'
 export type { PluginSettings } from './plugins/assemble-plugins.ts'
 export type { Credits } from './plugins/credits/credits.ts'

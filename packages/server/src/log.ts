@@ -1,7 +1,8 @@
 import pino, { type Logger } from 'pino'
+import { isStoreAway } from './objects/object-store-error.ts'
 
 /**
- * JSON lines. Nothing here logs headers or bodies; the list is for the day when somebody does (S3).
+ * JSON lines. Nothing here logs headers or bodies; the list is for the day when somebody does.
  */
 export function createLog(level: string, destination?: pino.DestinationStream): Logger {
   return pino(
@@ -36,7 +37,8 @@ function describeError(error: unknown): unknown {
     type: error.name,
     message: error.message,
     ...(code === undefined ? {} : { code }),
-    stack: error.stack,
+    // Of an outage the stack leads into a driver, and nobody is at fault there.
+    ...(isStoreAway(error) ? {} : { stack: error.stack }),
     ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
   }
 }

@@ -1,34 +1,17 @@
 #!/usr/bin/env node
-import { parseArgs } from 'node:util'
-import { COMMANDS, type CommandName, environment, overview } from './cli/commands.ts'
+import { parseCommand, UsageError } from './cli/parse-command.ts'
 import { type Config, readConfig } from './config.ts'
-
-const OPTIONS = {
-  help: { type: 'boolean', short: 'h', default: false },
-  port: { type: 'string' },
-  host: { type: 'string' },
-  'simulator-port': { type: 'string' },
-  'data-dir': { type: 'string' },
-  fresh: { type: 'boolean', default: false },
-  migrate: { type: 'boolean', default: false },
-  down: { type: 'string' },
-  state: { type: 'string' },
-  speed: { type: 'string' },
-  'file-ttl': { type: 'string' },
-} as const
+import { nodeProblem } from './node-version.ts'
 
 async function main(args: string[]): Promise<void> {
-  const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true })
-  const [name, ...rest] = positionals
-  if (name === undefined || !isCommand(name)) {
-    console.info(overview())
-    if (name !== undefined && name !== 'help') throw new Error(`There is no command "${name}".`)
+  const problem = nodeProblem(process.versions.node)
+  if (problem) throw new Error(problem)
+  const parsed = parseCommand(args)
+  if (parsed.kind === 'print') {
+    console.info(parsed.text)
     return
   }
-  if (values.help) {
-    console.info(`${COMMANDS[name].text}\n\n${environment()}`)
-    return
-  }
+  const { name, values, rest } = parsed
   const config: Config = readConfig({
     ...process.env,
     ...(values.port === undefined ? {} : { PORT: values.port }),
@@ -63,10 +46,6 @@ async function main(args: string[]): Promise<void> {
   }
 }
 
-function isCommand(name: string): name is CommandName {
-  return Object.hasOwn(COMMANDS, name)
-}
-
 function number(option: string, value: string): number {
   const parsed = Number(value)
   if (!Number.isFinite(parsed) || parsed < 0) throw new Error(`${option} is "${value}"; it must be a number.`)
@@ -78,5 +57,5 @@ try {
   process.exit(0)
 } catch (error) {
   console.error(`holdfast: ${error instanceof Error ? error.message : String(error)}`)
-  process.exit(1)
+  process.exit(error instanceof UsageError ? 2 : 1)
 }

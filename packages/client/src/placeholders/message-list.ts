@@ -24,7 +24,7 @@ export type MessageListEntry<M> =
  *
  * @example
  * const merge = createMessageListAdapter<ChatMessage>({ id: (m) => m.id, taskId: (m) => m.taskId, createdAt: (m) => m.at })
- * const entries = merge(messages, tasks, Date.now())
+ * const entries = merge(messages, tasks, Date.now() + client.store.getState().clockOffset)
  */
 export function createMessageListAdapter<M>(options: MessageListOptions<M>) {
   return (messages: readonly M[], tasks: readonly TrackedTask[], now: number): MessageListEntry<M>[] => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ObjectStore } from '../objects/object-store.ts'
+import { ObjectStoreError } from '../objects/object-store-error.ts'
 import { onAbort } from '../providers/on-abort.ts'
 import type { SourceOpener } from './source/open-source.ts'
 import { SourceError } from './source/source-error.ts'
@@ -103,7 +104,8 @@ export async function copyFile(order: CopyOrder): Promise<CopyOutcome> {
     if (tooLate) return failure(waitsFor, 'TIMEOUT', `not done within ${limitMs / 1000} s`, true)
     const cause = sourceError ?? error
     if (cause instanceof SourceError) return failure('source', cause.code, cause.message, cause.retryable)
-    return failure('store', codeOf(cause), cause instanceof Error ? cause.message : String(cause), true)
+    const isRefused = cause instanceof ObjectStoreError && cause.code === 'STORE_REFUSED'
+    return failure('store', codeOf(cause), cause instanceof Error ? cause.message : String(cause), !isRefused)
   } finally {
     clearTimeout(timer)
     stopListening()

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino'
 import type { ObjectStore } from '../objects/object-store.ts'
+import { isStoreAway } from '../objects/object-store-error.ts'
+import { outageLogOf } from '../outage-log.ts'
 
 export interface SignedUrl {
   /** Null while the store cannot sign. */
@@ -33,6 +35,7 @@ const TRY_AGAIN_MS = 10_000
  */
 export function createSignUrls(options: SignUrlsOptions): SignUrls {
   const { objects, lifetimeMs, log, now = Date.now, waitMs = 3_000 } = options
+  const outage = outageLogOf(log, 'The object store')
   const kept = new Map<string, { url: string; expiresAt: Date }>()
   const underWay = new Map<string, Promise<void>>()
   let notBefore = Number.NEGATIVE_INFINITY
@@ -43,6 +46,7 @@ export function createSignUrls(options: SignUrlsOptions): SignUrls {
     try {
       const expiresAt = new Date(now() + lifetimeMs)
       const urls = await objects.signUrls(keys, { expiresInMs: lifetimeMs })
+      outage.back()
       for (const [index, key] of keys.entries()) {
         const url = urls[index]
         if (url === undefined) continue
@@ -56,7 +60,10 @@ export function createSignUrls(options: SignUrlsOptions): SignUrls {
       }
     } catch (error) {
       notBefore = now() + TRY_AGAIN_MS
-      log.warn({ err: error, files: keys.length }, 'URLs of stored files could not be signed')
+      const isAway = isStoreAway(error)
+      if (isAway) outage.away(error)
+      const fields = { err: error, files: keys.length }
+      log[isAway ? 'debug' : 'warn'](fields, 'URLs of stored files could not be signed')
     } finally {
       for (const key of keys) underWay.delete(key)
     }

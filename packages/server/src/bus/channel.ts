@@ -1,3 +1,5 @@
+import type { Dependency } from '../outage-log.ts'
+
 /** What a channel tells its bus. */
 export interface ChannelListener {
   message(text: string): void
@@ -9,6 +11,8 @@ export interface ChannelListener {
 export interface Channel {
   /** The longest text that it takes, in bytes. */
   readonly maxBytes: number
+  /** Over what, so that its outage is told once for all who use it. */
+  readonly over?: Dependency
   /** Rejects while it is away; nothing is kept for later. */
   send(texts: readonly string[]): Promise<void>
   /** Drops the connection, because nothing is heard over it any more; another one is opened. */

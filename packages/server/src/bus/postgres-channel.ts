@@ -54,6 +54,7 @@ export function postgresChannel({ sql, url, name = 'holdfast_bus' }: PostgresCha
     return {
       // PostgreSQL takes less than 8000.
       maxBytes: 7_900,
+      over: 'PostgreSQL',
       async send(texts) {
         await sql`select pg_notify(${name}, text) from unnest(${texts as string[]}::text[]) text`
       },

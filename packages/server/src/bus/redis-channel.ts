@@ -35,6 +35,7 @@ export function redisChannel({ url, name = 'holdfast:bus' }: RedisChannelOptions
 
     return {
       maxBytes: 1024 * 1024,
+      over: 'Redis',
       async send(texts) {
         await Promise.all(texts.map((text) => speaker.publish(name, text)))
       },

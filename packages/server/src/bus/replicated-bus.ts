@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import type { Logger } from 'pino'
+import { outageLogOf } from '../outage-log.ts'
 import type { Bus, OpenedStream } from './bus.ts'
 import { type BusMessage, inPieces, readBusMessage } from './bus-message.ts'
 import type { OpenChannel } from './channel.ts'
@@ -9,7 +10,7 @@ import { createWatchedElsewhere } from './watched-elsewhere.ts'
 
 export interface ReplicatedBusOptions {
   open: OpenChannel
-  log: Pick<Logger, 'warn' | 'info'>
+  log: Pick<Logger, 'debug' | 'warn' | 'info'>
   /** Hints that come within this time go as one message. @default 5 */
   gatherMs?: number
   /** How often each replica says who is watched there. @default 10_000 */
@@ -77,6 +78,7 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       lookHere()
     },
   })
+  const outage = channel.over ? outageLogOf(log, channel.over) : null
   const announcing = setInterval(() => {
     // Our own announcements come back to us. Where they do not, the connection is dead and does not know it.
     if (now() - heardAt > announceMs * 2.5) {
@@ -95,7 +97,8 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       const missed: BusMessage[] = isUnheard ? [{ from: own, kind: 'missed', users: [] }] : []
       try {
         await channel.send([...missed, ...messages].map((message) => JSON.stringify(message)))
-        if (isUnheard) log.info('replicas can hear each other again')
+        if (isUnheard) log[outage ? 'debug' : 'info']('replicas can hear each other again')
+        outage?.back()
         isUnheard = false
       } catch (error) {
         speakAgain(error)
@@ -109,8 +112,9 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
   /** Later, whatever is said next says first that something was not. */
   function speakAgain(error: unknown): void {
     if (isClosed) return
+    outage?.away(error)
     if (!isUnheard) {
-      log.warn(
+      log[outage ? 'debug' : 'warn'](
         { err: error },
         'replicas cannot hear each other; streams find changes by themselves, a little later',
       )

@@ -10,13 +10,15 @@ export interface CommandHelp {
 export const COMMANDS = {
   dev: {
     summary: 'run everything on this machine: database, provider simulator, API and the studio',
-    text: `holdfast dev [--port 8787] [--simulator-port 8788] [--data-dir .holdfast] [--fresh] [--speed 1]
+    text: `holdfast dev [--port 8787] [--host 127.0.0.1] [--simulator-port 8788] [--data-dir .holdfast] [--fresh]
+             [--speed 1]
 
   Starts an embedded PostgreSQL, a simulator of KIE's API and the server, and serves the studio at /.
   With the key of a provider that one is used instead of the simulator; with DATABASE_URL your own
   PostgreSQL (then sign-in by name is off and tokens are checked as in "serve").
 
   --port             where the API and the studio listen
+  --host             0.0.0.0 to be reached from other machines, and inside a container
   --simulator-port   where the simulator listens
   --data-dir         where the database and the simulator keep their data
   --fresh            forget what earlier runs left there
@@ -24,11 +26,14 @@ export const COMMANDS = {
   },
   serve: {
     summary: 'run the API and the poller against your PostgreSQL',
-    text: `holdfast serve [--port 8787] [--host 127.0.0.1] [--migrate]
+    text: `holdfast serve [--port 8787] [--host 127.0.0.1] [--data-dir .holdfast] [--migrate]
 
   Needs DATABASE_URL, the key of at least one provider (say KIE_API_KEY) and a way to check tokens
   (SUPABASE_URL, SUPABASE_JWT_SECRET, JWKS_URL or JWT_SECRET). SIGTERM and Ctrl-C stop it in good order.
 
+  --port             where to listen
+  --host             0.0.0.0 to be reached from other machines, and inside a container
+  --data-dir         where result files are kept, unless in a bucket
   --migrate          bring the schema up to date first`,
   },
   migrate: {
@@ -62,7 +67,7 @@ export function overview(): string {
   const commands = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`)
   return `holdfast: long AI generations that survive refresh, crash, log-out and a change of device
 
-Usage: holdfast COMMAND [options]        holdfast COMMAND --help
+Usage: holdfast COMMAND [options]        holdfast COMMAND --help        holdfast --version
 
 ${commands.join('\n')}
 

@@ -5,6 +5,9 @@ import type { TaskTypes } from '../tasks/task-types.ts'
 export function priceTypes(types: TaskTypes, settings: CreditSettings | null) {
   if (!settings) return { types }
   const { initial, prices } = settings
+  if (!prices) {
+    throw new Error('CREDITS_INITIAL buys nothing while nothing has a price: set CREDIT_PRICES as well.')
+  }
   const unknown = Object.keys(prices).filter((name) => !(name in types))
   if (unknown.length > 0) {
     throw new Error(

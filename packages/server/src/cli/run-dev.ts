@@ -7,20 +7,23 @@ import type { Logger } from 'pino'
 import { createDevLogin } from '../auth/dev-login.ts'
 import type { Config } from '../config.ts'
 import { createHoldfast, type Holdfast } from '../create-holdfast.ts'
+import type { CreditSettings } from '../credit-settings.ts'
 import { connect } from '../database/connect.ts'
 import { errorCode } from '../database/database-errors.ts'
 import { rollback } from '../database/migrate.ts'
-import { createLog } from '../log.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { openObjectStore } from '../objects/open-object-store.ts'
 import { createKie } from '../providers/kie/kie.ts'
 import { addDevLogin } from '../routes/dev-login.ts'
 import { addStudio } from '../routes/studio.ts'
+import { readVersion } from '../version.ts'
+import { checkStore } from './check-store.ts'
 import { closeServer, listen } from './listen.ts'
 import { mirrorOptions } from './mirror-options.ts'
 import { openBus } from './open-bus.ts'
 import { openHot } from './open-hot.ts'
 import { openLock } from './open-lock.ts'
+import { openLog } from './open-log.ts'
 import { type OpenProviders, openProviders } from './open-providers.ts'
 import { priceTypes } from './price-types.ts'
 import { studioDirectory } from './studio-directory.ts'
@@ -30,6 +33,11 @@ const SIMULATOR_KEY = 'simulated-key'
 
 /** Enough to play with, and few enough that spending shows. */
 const DEMO_CREDITS = { initial: 1_000, prices: { image: 4, video: 20 } }
+
+/** Here things have prices without any setting; either half can be set. */
+export function demoCredits(given: CreditSettings | null): CreditSettings {
+  return given ? { ...given, prices: given.prices ?? DEMO_CREDITS.prices } : DEMO_CREDITS
+}
 
 /** Everything on one machine, put up in the order in which the parts need each other and taken down in reverse. */
 export async function runDev(config: Config, options: { fresh: boolean; speed: number }): Promise<void> {
@@ -47,7 +55,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
 
     const database = await openDatabase(config, options.fresh, say)
     undo.push(database.stop)
-    const log = createLog(config.logLevel ?? 'warn')
+    const log = openLog(config, { level: 'warn', format: 'pretty' })
     const simulated = config.providers.vendors.kie.apiKey ? null : await simulateKie(config, options)
     if (simulated) undo.push(simulated.stop)
     const open = openProviders(config.providers, {
@@ -64,11 +72,12 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
     }
     const objects = await openResults(config, options.fresh, front.port, log)
     undo.push(() => objects.close())
+    await checkStore(objects, log)
     const holdfast = createHoldfast({
       database: database.url,
       auth,
       ...open,
-      ...priceTypes(open.types, config.credits ?? DEMO_CREDITS),
+      ...priceTypes(open.types, demoCredits(config.credits)),
       objects,
       // The simulator's results are on this machine.
       mirror: { ...mirrorOptions(config), allowLoopback: simulated !== null },
@@ -100,11 +109,13 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
     front.answerWith(holdfast)
 
     say(
-      `Holdfast is at http://localhost:${front.port}${studio ? '' : ' (API only: the studio is not built)'}`,
+      `Holdfast ${readVersion()} is at http://localhost:${front.port}${studio ? '' : ' (API only: the studio is not built)'}`,
     )
     for (const line of describeProviders(open, simulated?.url)) say(line)
     say(`  database   ${database.description}`)
     say(`  results    ${describeResults(config)}`)
+    say(`  credits    ${describeCredits(demoCredits(config.credits))}`)
+    say(`  replicas   ${describeReplicas(config)}`)
     say('  stop       Ctrl-C')
     await told
     say('Stopping …')
@@ -199,6 +210,16 @@ async function openResults(config: Config, fresh: boolean, port: number, log: Lo
   const { objects, publicUrl } = config
   if (fresh && objects.kind === 'filesystem') await rm(objects.directory, { recursive: true, force: true })
   return openObjectStore(objects, { baseUrl: publicUrl ?? `http://localhost:${port}`, log })
+}
+
+function describeCredits({ initial, prices }: CreditSettings): string {
+  const costs = Object.entries(prices ?? {}).map(([type, price]) => `${type} ${price}`)
+  return `${initial} for each user; ${costs.join(', ')}`
+}
+
+function describeReplicas({ lock, bus, lanes }: Config): string {
+  const kind = lock.kind ?? (lock.redisUrl ? 'redis' : 'none')
+  return `lock ${kind}, bus ${bus ?? 'memory'}, lanes ${lanes?.join(', ') ?? 'all'}`
 }
 
 function describeResults({ objects }: Config): string {

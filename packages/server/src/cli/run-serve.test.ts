@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Task } from '@holdfast/shared'
 import { afterEach, expect, test } from 'vitest'
+import { startCuttableProxy } from '../../test/cuttable-proxy.ts'
 import { freePort } from '../../test/free-port.ts'
+import { startSupabaseStorageDouble } from '../../test/supabase-storage-double.ts'
 import { createTestDatabase } from '../../test/test-database.ts'
 import { signToken, TEST_AUDIENCE, TEST_ISSUER, TEST_SECRET } from '../../test/test-tokens.ts'
 import { startRunwaySimulator } from '../providers/runway/simulator/start-runway-simulator.ts'
@@ -82,6 +84,85 @@ test('the provider that has a key does the work, with no other setting than its 
   expect(said.text).not.toContain('runway-key')
 }, 120_000)
 
+test('says once what runs, once that PostgreSQL is out of reach, and once that it is back', async () => {
+  const database = await createTestDatabase()
+  const proxy = await startCuttableProxy(database.url)
+  cleanups.push(
+    () => database.drop(),
+    () => proxy.close(),
+  )
+  const port = await freePort()
+  const { child, ended, said } = serve({
+    DATABASE_URL: proxy.url,
+    JWT_SECRET: TEST_SECRET,
+    JWT_ISSUER: TEST_ISSUER,
+    JWT_AUDIENCE: TEST_AUDIENCE,
+    KIE_API_KEY: 'a-key-of-kie',
+    PORT: String(port),
+    LOG_LEVEL: 'debug',
+  })
+  const entries = () =>
+    said.text.split('\n').flatMap((line): { level: number; msg: string }[] => {
+      try {
+        return [JSON.parse(line)]
+      } catch {
+        return []
+      }
+    })
+  const loud = () => entries().filter(({ level }) => level >= 40)
+  const failures = () => entries().filter(({ msg }) => msg.includes('failed; trying again'))
+  await expect.poll(() => said.text, patiently).toContain('"serving"')
+  expect(entries().find(({ msg }) => msg === 'serving')).toMatchObject({
+    version: expect.stringMatching(/^\d+\.\d+/),
+    types: { image: 'kie', video: 'kie' },
+    lock: 'advisory',
+    bus: 'postgres',
+    progress: 'memory',
+    results: 'filesystem',
+    lanes: 'all',
+    credits: 'off',
+  })
+
+  await proxy.cut()
+  await expect.poll(() => failures().length, patiently).toBeGreaterThan(5)
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/tasks`, {
+    headers: { authorization: `Bearer ${await signToken(USER)}` },
+  })
+  expect(answer.status).toBe(503)
+  await proxy.mend()
+  await expect.poll(() => said.text, patiently).toContain('PostgreSQL is back')
+  const told = loud().map(({ msg }) => msg)
+  expect(told.filter((msg) => msg !== 'lost a lock')).toEqual([
+    'PostgreSQL is out of reach; trying again until it is back',
+    'PostgreSQL is back',
+  ])
+  expect(said.text).not.toContain('"stack"')
+  child.kill('SIGTERM')
+  expect(await ended).toEqual([0, null])
+}, 120_000)
+
+test.each([
+  ['the anon key', 'anonKey', {}, /no bucket "results".*SUPABASE_SERVICE_KEY must be its service/],
+  ['a public bucket', 'serviceKey', { public: true }, /The bucket "results" is public/],
+] as const)('with %s at Supabase it does not start', async (_, key, settings, problem) => {
+  const storage = await startSupabaseStorageDouble()
+  cleanups.push(() => storage.close())
+  storage.setBucket(settings)
+  const { ended, said } = serve({
+    DATABASE_URL: 'postgres://127.0.0.1:1/none',
+    JWT_SECRET: TEST_SECRET,
+    KIE_API_KEY: 'a-key-of-kie',
+    LOCK: 'none',
+    BUS: 'memory',
+    SUPABASE_URL: storage.url,
+    SUPABASE_BUCKET: storage.bucket,
+    SUPABASE_SERVICE_KEY: storage[key],
+  })
+  expect(await ended).toEqual([1, null])
+  expect(said.text).toMatch(problem)
+  expect(said.text).not.toContain(storage[key])
+})
+
 test.each([
   [{}, /"serve" needs more settings:\n.*KIE_API_KEY, REPLICATE_API_TOKEN, FAL_KEY, RUNWAYML_API_SECRET/],
   [
@@ -91,6 +172,10 @@ test.each([
   [
     { KIE_API_KEY: 'k', CREDIT_PRICES: 'song=3' },
     /CREDIT_PRICES names song, which nobody here makes; there is image, video/,
+  ],
+  [
+    { KIE_API_KEY: 'a-key-of-kie', CREDITS_INITIAL: '50' },
+    /CREDITS_INITIAL buys nothing.*CREDIT_PRICES as well/,
   ],
   [{ VIDEO_PROVIDER: 'runway', KIE_API_KEY: 'k' }, /VIDEO_PROVIDER is "runway", which has no key/],
 ])('with %j it says what is wrong and stops', async (env, problem) => {

@@ -1,13 +1,15 @@
 import type { Config } from '../config.ts'
 import { createHoldfast } from '../create-holdfast.ts'
-import { createLog } from '../log.ts'
 import { openObjectStore } from '../objects/open-object-store.ts'
 import { KEY_VARIABLES } from '../provider-settings.ts'
+import { checkStore } from './check-store.ts'
+import { describeRunning } from './describe-running.ts'
 import { closeServer, listen } from './listen.ts'
 import { mirrorOptions } from './mirror-options.ts'
 import { openBus } from './open-bus.ts'
 import { openHot } from './open-hot.ts'
 import { openLock } from './open-lock.ts'
+import { openLog } from './open-log.ts'
 import { hasProvider, openProviders } from './open-providers.ts'
 import { priceTypes } from './price-types.ts'
 import { untilToldToStop } from './until-told-to-stop.ts'
@@ -24,13 +26,15 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
     )
   }
 
-  const log = createLog(config.logLevel ?? 'info')
-  const { providers, types } = openProviders(config.providers, { log })
+  const log = openLog(config, { level: 'info', format: 'json' })
+  const open = openProviders(config.providers, { log })
+  const { providers, types } = open
   const priced = priceTypes(types, config.credits)
   const objects = await openObjectStore(config.objects, {
     baseUrl: config.publicUrl ?? `http://${config.host}:${config.port}`,
     log,
   })
+  await checkStore(objects, log)
   const holdfast = createHoldfast({
     database: config.databaseUrl,
     auth: config.auth,
@@ -56,7 +60,14 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
   if (options.migrate) await holdfast.migrate()
   const server = await listen(holdfast.listener, config)
   holdfast.start()
-  log.info({ host: config.host, port: config.port, results: objects.name }, 'serving')
+  const { kind, redisUrl } = config.lock
+  const running = describeRunning(config, {
+    open,
+    credits: config.credits !== null,
+    lock: kind ?? (redisUrl ? 'redis' : 'advisory'),
+    bus: config.bus ?? (redisUrl ? 'redis' : 'postgres'),
+  })
+  log.info({ host: config.host, port: config.port, ...running }, 'serving')
 
   const signal = await stopped
   log.info({ signal }, 'stopping')

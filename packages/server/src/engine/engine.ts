@@ -13,6 +13,7 @@ import { createMemoryHot } from '../hot/memory-hot.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
+import { logFailure } from '../outage-log.ts'
 import { createDurationLearner, type DurationLearner } from '../poller/learn-durations.ts'
 import { pollDelay } from '../poller/poll-delay.ts'
 import type { Provider } from '../providers/provider.ts'
@@ -141,7 +142,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       try {
         await work(AbortSignal.any([stopping.signal, held.lost]))
       } catch (error) {
-        log.error({ err: error, name }, 'work under a lock broke off; starting it again')
+        logFailure(log, error, 'work under a lock broke off; starting it again', { name }, 'error')
       } finally {
         metrics.holds(name, false)
         await held.release()
@@ -157,7 +158,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     const reschedule = createBatcher<Rescheduled>({
       write: async (batch) => metrics.refused(provider.name, await rescheduleWork(sql, batch)),
       onError: (error) =>
-        log.warn({ err: error }, 'due times could not be written; those polls come a little later'),
+        logFailure(log, error, 'due times could not be written; those polls come a little later'),
     })
     const context: EngineContext = {
       sql,

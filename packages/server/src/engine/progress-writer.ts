@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import type { HotStore, ProgressReport } from '../hot/hot-store.ts'
+import { logFailure } from '../outage-log.ts'
 import { writeProgress } from '../tasks/write-progress.ts'
 import { createBatcher } from './create-batcher.ts'
 
@@ -37,7 +38,7 @@ export interface ProgressWriterOptions {
   sql: Sql
   hot: HotStore
   bus: Bus
-  log: Pick<Logger, 'warn' | 'info'>
+  log: Pick<Logger, 'debug' | 'warn' | 'error'>
   /** The least time between two writes of one task's row (Q3). @default 5000 */
   writeEveryMs?: number
   now?: () => number
@@ -125,7 +126,7 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
             // In the order of the key, so that two replicas do not wait for each other in a circle.
             .toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1)),
         )
-        if (isAway) log.info('progress is written again')
+        if (isAway) log.debug('progress is written again')
         isAway = false
         // A place in the queue is hot nowhere: whoever watches finds it in the row.
         for (const user of moved) if (bus.isWatched(user)) bus.publish(user)
@@ -134,7 +135,7 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
           if (!moved.has(user) && bus.isWatched(user)) bus.publish(user, 'changed', 'elsewhere')
         }
       } catch (error) {
-        if (!isAway) log.warn({ err: error }, 'progress could not be written; it is shown, and written later')
+        if (!isAway) logFailure(log, error, 'progress could not be written; it is shown, and written later')
         isAway = true
         for (const { taskId } of batch) if (tracked.has(taskId)) unwritten.add(taskId)
         arm()

@@ -1,4 +1,4 @@
-import { isDatabaseAway } from '../database/database-errors.ts'
+import { logFailure, outageLogOf } from '../outage-log.ts'
 import { claimDeliveries } from './claim-deliveries.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import { runDelivery } from './run-delivery.ts'
@@ -26,7 +26,7 @@ export async function runDeliveries(
       metrics.claimed(work.endpoint, 'deliver', [work])
       const finished = runDelivery(context, work)
         .catch((error: unknown) => {
-          log[isDatabaseAway(error) ? 'warn' : 'error']({ err: error }, 'a webhook could not be sent')
+          logFailure(log, error, 'a webhook could not be sent', {}, 'error')
         })
         .finally(() => {
           underWay.delete(finished)
@@ -40,9 +40,10 @@ export async function runDeliveries(
   while (!stopping.aborted) {
     try {
       const pauseMs = await fill()
+      outageLogOf(log, 'PostgreSQL').back()
       if (pauseMs > 0) await alarm.pause(pauseMs, stopping)
     } catch (error) {
-      log.warn({ err: error }, 'looking for webhooks to send failed; trying again')
+      logFailure(log, error, 'looking for webhooks to send failed; trying again')
       await alarm.pause(PAUSE_WHEN_AWAY_MS, stopping)
     }
   }

@@ -11,6 +11,8 @@ import {
   writeRefresh,
 } from '../artifacts/mirror-writes.ts'
 import { resultKey } from '../artifacts/result-key.ts'
+import { isStoreAway } from '../objects/object-store-error.ts'
+import { outageLogOf } from '../outage-log.ts'
 import type { RefreshOutcome } from '../providers/provider.ts'
 import type { ClaimedMirror } from './claim-mirrors.ts'
 import type { MirrorContext } from './mirror-context.ts'
@@ -100,8 +102,13 @@ async function refresh({ context, work, signal }: MirrorRun): Promise<RefreshOut
 async function conclude(run: MirrorRun, outcome: Copied): Promise<void> {
   const { context, work } = run
   // First, so that no other file is begun with a store that is away.
-  if (outcome.kind === 'copied') context.breaker.succeeded()
-  if (outcome.kind === 'failed' && outcome.at === 'store') context.breaker.failed(performance.now())
+  if (outcome.kind === 'copied') {
+    context.breaker.succeeded()
+    outageLogOf(context.log, 'The object store').back()
+  }
+  // A store that refuses one file takes the others.
+  if (outcome.kind === 'failed' && outcome.at === 'store' && outcome.retryable)
+    context.breaker.failed(performance.now())
   run.moved()
 
   if (outcome.kind === 'copied') return keep(run, outcome)
@@ -210,7 +217,10 @@ function written<T>({ context }: MirrorRun, write: () => Promise<T>): Promise<T>
 function note(run: MirrorRun, failure: CopyFailure, sentence: string): void {
   const { context, work } = run
   context.metrics.mirrorFailed(work.provider, failure.at, failure.code)
-  context.log.warn({ ...about(run), at: failure.at, code: failure.code, reason: failure.reason }, sentence)
+  const isAway = failure.at === 'store' && isStoreAway(failure)
+  if (isAway) outageLogOf(context.log, 'The object store').away(failure.reason)
+  const { at, code, reason } = failure
+  context.log[isAway ? 'debug' : 'warn']({ ...about(run), at, code, reason }, sentence)
 }
 
 function tell(run: MirrorRun, error: string, whatNow: string): void {

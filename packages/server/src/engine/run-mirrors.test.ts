@@ -7,6 +7,7 @@ import { type MirrorLab, openMirrorLab } from '../../test/mirror-lab.ts'
 import { sendPicture } from '../../test/source-server.ts'
 import { resultKey } from '../artifacts/result-key.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
+import { ObjectStoreError } from '../objects/object-store-error.ts'
 import { findTask } from '../tasks/find-task.ts'
 
 let lab: MirrorLab
@@ -374,6 +375,32 @@ describe('a store that is away', () => {
       await lab.tryNow(taskId)
       expect((await lab.files(taskId)).every(({ state }) => state === 'stored')).toBe(true)
     })
+    expect(await metric('holdfast_circuit', 'object-store')).toBe(0)
+  })
+
+  it('that refuses one file takes the others: no circuit opens, and the file is not tried for ever', async () => {
+    // More than would open a circuit.
+    const refused = await finish(Array.from({ length: 30 }, () => lab.source.offer('huge.png')))
+    const objects: ObjectStore = {
+      ...lab.store,
+      async put(key, body, options) {
+        if (key.includes(refused)) throw new ObjectStoreError('STORE_REFUSED', 'too large for this bucket')
+        return lab.store.put(key, body, options)
+      },
+    }
+    const { metric } = lab.start({ objects })
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      const tried = Array(30).fill(attempt)
+      await lab.until(async () =>
+        expect((await lab.files(refused)).map(({ attempts }) => attempts)).toEqual(tried),
+      )
+      if (attempt < 3) await lab.tryNow(refused)
+    }
+    const [file] = await lab.files(refused)
+    expect(file?.lastError).toBe('store: STORE_REFUSED: too large for this bucket')
+    expect(file?.problem).toContain('Download it from its present link')
+    const taken = await finish([lab.source.offer('fine.png')])
+    await untilState(taken, 'stored')
     expect(await metric('holdfast_circuit', 'object-store')).toBe(0)
   })
 

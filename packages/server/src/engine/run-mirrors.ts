@@ -1,5 +1,6 @@
 import { handBackMirrors, renewMirrors } from '../artifacts/mirror-writes.ts'
 import { isDatabaseAway } from '../database/database-errors.ts'
+import { logFailure, outageLogOf } from '../outage-log.ts'
 import { type ClaimedMirror, claimMirrors, countMirrors } from './claim-mirrors.ts'
 import type { MirrorContext } from './mirror-context.ts'
 import { runMirror } from './run-mirror.ts'
@@ -34,6 +35,7 @@ export async function runMirrors(
   { alarm, idleMs }: { alarm: Wakeable; idleMs: number },
 ): Promise<void> {
   const { sql, objects, options, stopping, breaker, metrics, log } = context
+  const database = outageLogOf(log, 'PostgreSQL')
   const held = new Set<Held>()
   const waiting: Held[] = []
   const underWay = new Set<Promise<void>>()
@@ -69,7 +71,7 @@ export async function runMirrors(
     const finished = runMirror({ context, work, claimedAt, signal: ending.signal, moved })
       .catch((error: unknown) => {
         // The claim has already set when it is tried again.
-        const level = isDatabaseAway(error) ? 'warn' : 'error'
+        const level = !isDatabaseAway(error) ? 'error' : database.isAway ? 'debug' : 'warn'
         log[level]({ err: error, taskId: work.taskId }, 'the copying of a result could not be finished')
       })
       .finally(() => {
@@ -126,7 +128,7 @@ export async function runMirrors(
     for (const { work, ending } of files) if (!kept.has(work.workId)) ending.abort()
   }
 
-  const tellAnyway = (what: string) => (error: unknown) => log.warn({ err: error }, what)
+  const tellAnyway = (what: string) => (error: unknown) => logFailure(log, error, what)
   const renewing = setInterval(
     () => void renew().catch(tellAnyway('claims on files could not be prolonged')),
     options.leaseMs / 3,
@@ -144,9 +146,10 @@ export async function runMirrors(
     while (!stopping.aborted) {
       try {
         const pauseMs = await fill()
+        database.back()
         if (pauseMs > 0) await alarm.pause(pauseMs, stopping)
       } catch (error) {
-        log.warn({ err: error }, 'looking for files to copy failed; trying again')
+        logFailure(log, error, 'looking for files to copy failed; trying again')
         await alarm.pause(PAUSE_WHEN_AWAY_MS, stopping)
       }
     }

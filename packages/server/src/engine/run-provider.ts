@@ -1,6 +1,6 @@
 import type { Lane } from '@holdfast/shared'
 import type { Logger } from 'pino'
-import { isDatabaseAway } from '../database/database-errors.ts'
+import { logFailure, outageLogOf } from '../outage-log.ts'
 import type { Provider } from '../providers/provider.ts'
 import { burstOf, returnShares } from './budgets.ts'
 import type { ClaimOptions } from './claim.ts'
@@ -76,6 +76,7 @@ async function pump<T extends Step>(
   handBack?: (context: EngineContext, work: T) => void,
 ): Promise<void> {
   const { sql, stopping, breaker, metrics, log, leaseMs } = context
+  const database = outageLogOf(log, 'PostgreSQL')
   const alarm = alarms[kind]
   const operation = OPERATION_OF[kind]
   const own = underWay[operation]
@@ -152,9 +153,10 @@ async function pump<T extends Step>(
     try {
       // Polls and cancels share a limit: at the same moment, each would take all the room that is left.
       const pauseMs = await own.takeTurn(fill)
+      database.back()
       if (pauseMs > 0) await alarm.pause(pauseMs, stopping)
     } catch (error) {
-      log.warn({ err: error, provider: provider.name, kind }, 'looking for work failed; trying again')
+      logFailure(log, error, 'looking for work failed; trying again', { provider: provider.name, kind })
       await alarm.pause(PAUSE_WHEN_AWAY_MS, stopping)
     }
   }
@@ -163,5 +165,5 @@ async function pump<T extends Step>(
 
 /** The claim has already set when the step is tried again. */
 function describe(log: Logger, error: unknown, kind: WorkKind): void {
-  log[isDatabaseAway(error) ? 'warn' : 'error']({ err: error, kind }, 'a step could not be finished')
+  logFailure(log, error, 'a step could not be finished', { kind }, 'error')
 }

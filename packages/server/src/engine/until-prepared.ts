@@ -1,3 +1,4 @@
+import { logFailure } from '../outage-log.ts'
 import type { EngineContext } from './engine-context.ts'
 import type { Wakeable } from './wakeable.ts'
 
@@ -13,7 +14,7 @@ export async function untilPrepared(
     try {
       return await prepare()
     } catch (error) {
-      log.warn({ err: error }, 'looking for work failed; trying again')
+      logFailure(log, error, 'looking for work failed; trying again')
       await alarm.pause(PAUSE_MS, stopping)
     }
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { isDatabaseAway } from '../database/database-errors.ts'
+import { logFailure } from '../outage-log.ts'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000
@@ -19,7 +20,7 @@ export async function untilWritten<T>(
       return await write()
     } catch (error) {
       if (!isDatabaseAway(error) || givenUp.aborted) throw error
-      log.warn({ err: error }, 'the database is away; holding on to an answer until it is back')
+      logFailure(log, error, 'the database is away; holding on to an answer until it is back')
     }
     // An abort only ends the pause: one last try follows.
     await sleep(pause, undefined, { signal: givenUp }).catch(() => {})

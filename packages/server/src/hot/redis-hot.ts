@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import { outageLogOf } from '../outage-log.ts'
 import { DEFAULT_HOT_TTL_MS, type HotStore, NOTHING_HOT } from './hot-store.ts'
 
 export interface RedisHotOptions {
@@ -43,6 +44,7 @@ export function createRedisHot(options: RedisHotOptions): HotStore {
   })
   // Told by whoever asks; an error without a listener would end the process.
   redis.on('error', () => {})
+  const outage = outageLogOf(log, 'Redis')
   let isAway = false
   let askAgainAt = 0
   let isClosed = false
@@ -53,13 +55,12 @@ export function createRedisHot(options: RedisHotOptions): HotStore {
     if (isAway && performance.now() < askAgainAt) return otherwise
     try {
       const answer = await question()
-      if (isAway) log.info('Redis keeps progress again')
+      outage.back()
       isAway = false
       return answer
     } catch (error) {
-      if (!isAway && !isClosed) {
-        log.warn({ err: error }, 'Redis cannot keep progress; what the database knows is shown until it can')
-      }
+      // What the database knows is shown until then.
+      if (!isClosed) outage.away(error)
       isAway = true
       askAgainAt = performance.now() + PAUSE_WHEN_AWAY_MS
       return otherwise

@@ -1,9 +1,10 @@
 import { hostname } from 'node:os'
 import { performance } from 'node:perf_hooks'
+import type { Logger } from 'pino'
+import { outageLogOf } from '../outage-log.ts'
 import { keepLease, usefulFor } from './keep-lease.ts'
 import type { Held, Lock } from './lock.ts'
 import { openSession, type Session } from './open-session.ts'
-import { createOutageLog, type LockLog } from './outage-log.ts'
 import { untilHeld } from './until-held.ts'
 
 export interface AdvisoryLockOptions {
@@ -13,7 +14,7 @@ export interface AdvisoryLockOptions {
   ttlMs?: number
   /** How often those who wait look, give or take a half. @default 250 */
   retryMs?: number
-  log: LockLog
+  log: Pick<Logger, 'info' | 'warn'>
   /** Named in `holdfast.lock_beats` for people who look. @default host and process */
   holder?: string
   now?: () => number
@@ -32,7 +33,7 @@ const KEYS = 0x6c_6f_63_6b
 export function createAdvisoryLock(options: AdvisoryLockOptions): Lock {
   const { url, ttlMs = 10_000, retryMs = 250, log, now = () => performance.now() } = options
   const holder = options.holder ?? `${hostname()}:${process.pid}`
-  const outage = createOutageLog(log, 'PostgreSQL')
+  const outage = outageLogOf(log, 'PostgreSQL')
   const closing = new AbortController()
   // A session is granted its own lock again and again, so within it a name is first taken here.
   const taken = new Set<string>()
@@ -95,7 +96,7 @@ export function createAdvisoryLock(options: AdvisoryLockOptions): Lock {
       now,
       renew: () => beat(current, { name, holder, ttlMs }),
       onLost(reason) {
-        if (!closing.signal.aborted) log.warn({ err: reason, lock: name }, 'lost a lock')
+        if (!closing.signal.aborted) log.warn({ reason: reason.message, lock: name }, 'lost a lock')
         void free()
       },
     })

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { outageLogOf } from '../outage-log.ts'
 import { keepLease } from './keep-lease.ts'
 import type { Held, Lock } from './lock.ts'
-import { createOutageLog, type LockLog } from './outage-log.ts'
 import { untilHeld } from './until-held.ts'
 
 export interface RedisLockOptions {
@@ -14,7 +15,7 @@ export interface RedisLockOptions {
   retryMs?: number
   /** @default 'holdfast:lock:' */
   prefix?: string
-  log: LockLog
+  log: Pick<Logger, 'info' | 'warn'>
   now?: () => number
 }
 
@@ -41,7 +42,7 @@ const FREE = `
 export function createRedisLock(options: RedisLockOptions): Lock {
   const { url, ttlMs = 10_000, retryMs = 250, prefix = 'holdfast:lock:', log } = options
   const now = options.now ?? (() => performance.now())
-  const outage = createOutageLog(log, 'Redis')
+  const outage = outageLogOf(log, 'Redis')
   const closing = new AbortController()
   const held = new Set<{ lose(reason: Error): void; free(): Promise<void> }>()
   const waiting = new Set<Promise<unknown>>()
@@ -107,7 +108,7 @@ export function createRedisLock(options: RedisLockOptions): Lock {
       now,
       renew: () => run(RENEW, name, token),
       onLost(reason) {
-        if (!closing.signal.aborted) log.warn({ err: reason, lock: name }, 'lost a lock')
+        if (!closing.signal.aborted) log.warn({ reason: reason.message, lock: name }, 'lost a lock')
         void free()
       },
     })

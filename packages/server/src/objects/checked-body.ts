@@ -3,6 +3,8 @@ import { onAbort } from '../providers/on-abort.ts'
 export interface BodyLimits {
   /** How many bytes there must be. */
   bytes?: number
+  /** Called with how many there were so far. What it throws ends the body. */
+  count?: ((received: number) => void) | undefined
   signal?: AbortSignal
 }
 
@@ -21,7 +23,10 @@ export interface CheckedBody extends AsyncIterableIterator<Uint8Array, undefined
  * It is no generator, because those cannot be ended before their beginning or while they wait for a chunk, and then
  * whatever the body comes from would be kept open.
  */
-export function checkedBody(body: AsyncIterable<Uint8Array>, { bytes, signal }: BodyLimits): CheckedBody {
+export function checkedBody(
+  body: AsyncIterable<Uint8Array>,
+  { bytes, count, signal }: BodyLimits,
+): CheckedBody {
   const chunks = body[Symbol.asyncIterator]()
   let ended = false
   let held: Uint8Array | undefined
@@ -41,6 +46,7 @@ export function checkedBody(body: AsyncIterable<Uint8Array>, { bytes, signal }: 
         if (bytes !== undefined && received > bytes) {
           throw new Error(`The body is longer than the ${bytes} bytes that it was said to have.`)
         }
+        count?.(received)
         const before = held
         held = next.value
         if (before) return before

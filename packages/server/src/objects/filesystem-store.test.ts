@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -28,6 +28,17 @@ describeObjectStore('filesystem store', async () => {
   return {
     store,
     stranger: createFilesystemStore({ ...options, secret: 'another secret for strangers' }),
+    // As when a volume is unmounted: what is seen then is the empty folder below it.
+    async doomed() {
+      const folder = join(directory, 'doomed')
+      return {
+        store: createFilesystemStore({ ...options, directory: folder, secret }),
+        async takeAway() {
+          await rm(folder, { recursive: true })
+          await mkdir(folder)
+        },
+      }
+    },
     async stop() {
       await Promise.all([store.close(), store.close()])
       await server.close()

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, opendir, rename, rm, rmdir, unlink } from 'node:fs/promises'
+import { mkdir, open, opendir, readFile, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { keptSecret } from './kept-secret.ts'
 import { isMissing, type OpenedObject, openObjectFile, writeObjectFile } from './object-file.ts'
 import { assertContentType, assertKeyPrefix, assertObjectKey } from './object-key.ts'
 import type { ObjectStore } from './object-store.ts'
+import { ObjectStoreError } from './object-store-error.ts'
 import { type PathVerdict, type SignedPath, signPath, steadyExpiry, verifyPath } from './signed-path.ts'
 import { removeLeftovers, temporaryName } from './temporary-files.ts'
 
@@ -41,8 +43,11 @@ export function createFilesystemStore(options: FilesystemStoreOptions): Filesyst
   const baseUrl = () =>
     (typeof options.baseUrl === 'string' ? options.baseUrl : options.baseUrl()).replace(/\/+$/, '')
 
-  let prepared: Promise<void> | undefined
-  function prepare(): Promise<void> {
+  /** Random text in a file of its own, by which the folder is known again. */
+  const mark = join(directory, 'store-id')
+
+  let prepared: Promise<string> | undefined
+  function prepare(): Promise<string> {
     prepared ??= makeReady().catch((error: unknown) => {
       // A disk that was away at the start may be there for the next put.
       prepared = undefined
@@ -50,10 +55,28 @@ export function createFilesystemStore(options: FilesystemStoreOptions): Filesyst
     })
     return prepared
   }
-  async function makeReady(): Promise<void> {
+  async function makeReady(): Promise<string> {
     await mkdir(objects, { recursive: true, mode: 0o700 })
     await mkdir(incoming, { recursive: true, mode: 0o700 })
     await removeLeftovers(incoming)
+    return keptSecret(mark)
+  }
+
+  /**
+   * Where a volume was unmounted, its folder is empty: nothing is found in it, and everything in it counts as deleted.
+   * So before that is believed, the folder must show the mark that it had when this process began to use it.
+   */
+  async function stillThere(): Promise<void> {
+    const expected = await prepare()
+    const found = await readFile(mark, 'utf8').catch((error: unknown) => {
+      if (isMissing(error)) return ''
+      throw error
+    })
+    if (found.trim() === expected) return
+    throw new ObjectStoreError(
+      'STORE_UNUSABLE',
+      `The folder ${directory} is not the one that this process stored files in: ${mark} is ${found ? 'another' : 'missing'}. Is its volume mounted? Mount it, or restart to begin with an empty folder.`,
+    )
   }
   // What fails here fails again, and is told, at the first put.
   prepare().catch(() => {})
@@ -67,6 +90,7 @@ export function createFilesystemStore(options: FilesystemStoreOptions): Filesyst
 
   return {
     name: 'filesystem',
+    check: stillThere,
 
     async put(key, body, { contentType, ...limits }) {
       const path = pathOf(key)
@@ -80,13 +104,17 @@ export function createFilesystemStore(options: FilesystemStoreOptions): Filesyst
         await moveTo(path, temporary)
       } catch (error) {
         await rm(temporary, { force: true })
+        if (isMissing(error)) await stillThere()
         throw error
       }
     },
 
     async head(key) {
       const object = await openObjectFile(pathOf(key))
-      if (!object) return null
+      if (!object) {
+        await stillThere()
+        return null
+      }
       await object.close()
       return { bytes: object.bytes, contentType: object.contentType }
     },
@@ -101,10 +129,13 @@ export function createFilesystemStore(options: FilesystemStoreOptions): Filesyst
 
     async delete(keys, signal) {
       // All of them first: a key that cannot be is a mistake, and then nothing is deleted.
+      let allFound = true
       for (const path of keys.map(pathOf)) {
         signal?.throwIfAborted()
-        await remove(path, objects)
+        const found = await remove(path, objects)
+        allFound &&= found
       }
+      if (!allFound) await stillThere()
     },
 
     async *list(prefix, signal) {
@@ -112,7 +143,17 @@ export function createFilesystemStore(options: FilesystemStoreOptions): Filesyst
       const segments = prefix.split('/')
       const start = segments.pop() ?? ''
       const folder = join(objects, ...segments.map((segment) => segment + FOLDER_MARK))
-      yield* keysIn(folder, segments.map((segment) => `${segment}/`).join(''), start, signal)
+      let found = false
+      for await (const key of keysIn(
+        folder,
+        segments.map((segment) => `${segment}/`).join(''),
+        start,
+        signal,
+      )) {
+        found = true
+        yield key
+      }
+      if (!found) await stillThere()
     },
 
     verify: (path) => verifyPath(secret, path, now()),
@@ -148,18 +189,24 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-async function remove(path: string, root: string): Promise<void> {
-  await unlink(path).catch((error: unknown) => {
-    if (!isMissing(error)) throw error
-  })
+/** Whether there was such a file. */
+async function remove(path: string, root: string): Promise<boolean> {
+  const found = await unlink(path).then(
+    () => true,
+    (error: unknown) => {
+      if (!isMissing(error)) throw error
+      return false
+    },
+  )
   for (let folder = dirname(path); folder !== root; folder = dirname(folder)) {
     // It fails for a folder that still has something in it; then those above it have, too.
     const removed = await rmdir(folder).then(
       () => true,
       (error: unknown) => isMissing(error),
     )
-    if (!removed) return
+    if (!removed) break
   }
+  return found
 }
 
 async function* keysIn(

@@ -32,9 +32,12 @@ export function assertKeyPrefix(prefix: string): void {
   throw new Error(`${JSON.stringify(prefix.slice(0, 200))} is not the beginning of any key.`)
 }
 
-/** What is stored as a content type comes back as a header. */
+/**
+ * What is stored as a content type comes back as a header. `multipart/…` is a way to send several things, and no type
+ * of a file: Supabase would look for a form in it.
+ */
 export function assertContentType(contentType: string): void {
-  if (CONTENT_TYPE.test(contentType)) return
+  if (CONTENT_TYPE.test(contentType) && !/^multipart\//i.test(contentType)) return
   throw new Error(
     `${JSON.stringify(contentType.slice(0, 200))} is not a content type such as "image/png" or "text/plain; charset=utf-8".`,
   )

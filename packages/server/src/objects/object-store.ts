@@ -20,13 +20,18 @@ export interface PutOptions {
 export interface ObjectStore {
   readonly name: 'filesystem' | 's3' | 'supabase'
   /**
+   * Looks whether the place is there and may be used. Rejects with an `ObjectStoreError` (`STORE_UNUSABLE`) if it
+   * certainly is not; with any other error if nobody could say.
+   */
+  check(signal?: AbortSignal): Promise<void>
+  /**
    * Stores all of `body`, or nothing: a reader sees the old object or the new one, never a part. A repeat overwrites.
    * The body is streamed and never whole in memory. A failed one leaves nothing behind; only when the answer to the
    * very last request is lost it may have been stored all the same, and a repeat settles that. It rejects with what the
    * body has thrown, or with the reason of the signal, where those were the cause.
    */
   put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<void>
-  /** Null if there is no such object. */
+  /** Null if there is no such object. A place that is gone is an error, here and below: it does not count as empty. */
   head(key: string, signal?: AbortSignal): Promise<StoredObject | null>
   /**
    * URLs at which anybody can read these objects until they expire, one for each key and in that order. They answer

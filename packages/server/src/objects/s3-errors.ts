@@ -8,9 +8,23 @@ export function isNotFound(error: unknown): boolean {
   return code === 'NotFound' || code === 'NoSuchKey'
 }
 
+/** These tell of the settings: no other answer will come until an operator has changed them. */
+const UNUSABLE = new Set([
+  'NoSuchBucket',
+  'InvalidBucketName',
+  'InvalidAccessKeyId',
+  'SignatureDoesNotMatch',
+  'AuthorizationHeaderMalformed',
+  'PermanentRedirect',
+])
+
+export function isUnusable(error: unknown): boolean {
+  return UNUSABLE.has(s3Code(error) ?? '')
+}
+
 /**
  * An error in a few words. The SDK's own carry the request with its headers, so they are not passed on, not even as
- * a cause (S3).
+ * a cause.
  */
 export function s3Failure(what: string, error: unknown): Error {
   const code = s3Code(error) ?? systemCode(error)

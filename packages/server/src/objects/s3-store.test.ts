@@ -1,6 +1,12 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { CreateMultipartUploadCommand, HeadObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
+import {
+  CreateMultipartUploadCommand,
+  DeleteBucketCommand,
+  DeleteObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+} from '@aws-sdk/client-s3'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { collect } from '../../test/collect.ts'
 import { freePort } from '../../test/free-port.ts'
@@ -26,6 +32,18 @@ describeObjectStore('S3 store', async () => {
   return {
     store,
     stranger,
+    async doomed() {
+      const doomed = await makeBucket(gateway, 'doomed')
+      const { bucket } = doomed.options
+      return {
+        store: createS3Store(doomed.options),
+        async takeAway() {
+          await doomed.client.send(new DeleteObjectCommand({ Bucket: bucket, Key: 'a/b.png' }))
+          await doomed.client.send(new DeleteBucketCommand({ Bucket: bucket }))
+          doomed.client.destroy()
+        },
+      }
+    },
     async stop() {
       await Promise.all([store.close(), store.close(), stranger.close()])
       client.destroy()

@@ -3,6 +3,7 @@ import {
   DeleteObjectsCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  ListObjectsV2Command,
   paginateListObjectsV2,
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
@@ -10,8 +11,9 @@ import type { Logger } from 'pino'
 import { checkedBody } from './checked-body.ts'
 import { assertContentType, assertKeyPrefix, assertObjectKey } from './object-key.ts'
 import type { ObjectStore } from './object-store.ts'
+import { ObjectStoreError } from './object-store-error.ts'
 import { openS3Client, type S3Connection } from './s3-client.ts'
-import { isNotFound, s3Failure } from './s3-errors.ts'
+import { isNotFound, isUnusable, s3Code, s3Failure } from './s3-errors.ts'
 import { createUnfinishedUploads } from './s3-unfinished-uploads.ts'
 import { uploadToS3 } from './s3-upload.ts'
 import { steadyWindowSeconds } from './signed-path.ts'
@@ -88,8 +90,27 @@ export function createS3Store(options: S3StoreOptions): S3Store {
     if (inParts) await unfinished.abandonOld(name, staleUploadMs, (key) => key === name).catch(() => {})
   }
 
+  /** To look for an object says "not found" for a missing bucket as well. To list says which, and why. */
+  async function check(signal?: AbortSignal): Promise<void> {
+    const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, MaxKeys: 1 })
+    try {
+      await client.send(command, ending(signal))
+    } catch (error) {
+      signal?.throwIfAborted()
+      // A key may be allowed to store and to read, and not to list.
+      if (s3Code(error) === 'AccessDenied') return
+      const failure = s3Failure(`Could not use the bucket ${bucket}`, error)
+      if (!isUnusable(error)) throw failure
+      throw new ObjectStoreError(
+        'STORE_UNUSABLE',
+        `${failure.message}. Look at S3_BUCKET, S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.`,
+      )
+    }
+  }
+
   return {
     name: 's3',
+    check,
 
     async put(key, body, { contentType, bytes, signal }) {
       const name = nameOf(key)
@@ -136,7 +157,10 @@ export function createS3Store(options: S3StoreOptions): S3Store {
         )
         return { bytes: ContentLength, contentType: ContentType }
       } catch (error) {
-        if (isNotFound(error)) return null
+        if (isNotFound(error)) {
+          await check(signal)
+          return null
+        }
         signal?.throwIfAborted()
         throw s3Failure(`Could not look for ${key} in the bucket ${bucket}`, error)
       }

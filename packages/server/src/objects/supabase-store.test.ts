@@ -12,15 +12,24 @@ import { createSupabaseStore, type SupabaseStore, type SupabaseStoreOptions } fr
 
 describeObjectStore('Supabase store', async () => {
   const service = await startSupabaseStorageDouble()
+  const others: SupabaseStorageDouble[] = []
   const { url, bucket, serviceKey } = service
   const store = createSupabaseStore({ url, bucket, serviceKey })
   const stranger = createSupabaseStore({ url, bucket, serviceKey: `${serviceKey.slice(0, -2)}xx` })
   return {
     store,
     stranger,
+    async doomed() {
+      const doomed = await startSupabaseStorageDouble()
+      others.push(doomed)
+      return {
+        store: createSupabaseStore({ url: doomed.url, bucket, serviceKey: doomed.serviceKey }),
+        takeAway: async () => doomed.setBucket(null),
+      }
+    },
     async stop() {
       await Promise.all([store.close(), store.close(), stranger.close()])
-      await service.close()
+      await Promise.all([service, ...others].map((each) => each.close()))
     },
   }
 })
@@ -153,17 +162,146 @@ describe('a Supabase store', () => {
 
   it('tells a bucket that is not there from an object that is not', async () => {
     const store = open({ bucket: 'nowhere' })
-    await expect(store.head('a')).rejects.toThrow(/Bucket not found \(NoSuchBucket\)/)
-    await expect(put(store, 'a')).rejects.toThrow(/Bucket not found \(NoSuchBucket\)/)
+    await expect(store.head('a')).rejects.toThrow('There is no bucket "nowhere"')
+    await expect(put(store, 'a')).rejects.toThrow('There is no bucket "nowhere"')
     expect(await open().head('a')).toBeNull()
     // Older versions of the service have no codes.
     const url = await serve((request, response) => {
-      const what = request.url?.includes('/nowhere/') ? 'Bucket' : 'Object'
+      if (request.url?.endsWith('/bucket/results')) return response.end('{"name":"results","public":false}')
+      const what = request.url?.includes('/nowhere') ? 'Bucket' : 'Object'
       response.writeHead(400, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ statusCode: '404', error: 'not_found', message: `${what} not found` }))
     })
     expect(await open({ url }).head('a')).toBeNull()
-    await expect(open({ url, bucket: 'nowhere' }).head('a')).rejects.toThrow('Bucket not found')
+    await expect(open({ url, bucket: 'nowhere' }).head('a')).rejects.toThrow('There is no bucket')
+  })
+
+  it('succeeds at nothing with the anon key, and names the setting', async () => {
+    await put(open(), 'kept')
+    const store = open({ serviceKey: service.anonKey })
+    const attempts = [
+      () => store.check(),
+      () => store.delete(['kept']),
+      () => collect(store.list('')),
+      () => store.signUrls(['kept'], { expiresInMs: 60_000 }),
+      () => store.head('kept'),
+      () => put(store, 'new'),
+    ]
+    for (const attempt of attempts) {
+      await expect(attempt()).rejects.toMatchObject({
+        code: 'STORE_UNUSABLE',
+        message: expect.stringMatching(/no bucket "results".*SUPABASE_BUCKET.*SUPABASE_SERVICE_KEY/),
+      })
+    }
+    expect(await open().head('kept')).toEqual({ bytes: 10, contentType: 'image/png' })
+    expect(await open().head('new')).toBeNull()
+  })
+
+  it('asks for the bucket once, and again only before it believes that there is nothing', async () => {
+    const store = open()
+    const looks = () => service.requests.filter((request) => request.startsWith('GET /storage/v1/bucket/'))
+    service.requests.length = 0
+    await put(store, 'counted/a')
+    await put(store, 'counted/b')
+    await store.signUrls(['counted/a', 'never-there'], { expiresInMs: 60_000 })
+    await store.delete(['counted/a', 'never-there'])
+    expect(await collect(store.list('counted/'))).toEqual(['counted/b'])
+    expect(looks()).toHaveLength(1)
+    await store.delete(['never-there'])
+    expect(looks()).toHaveLength(2)
+    expect(await collect(store.list('never-there/'))).toEqual([])
+    expect(looks()).toHaveLength(3)
+    expect(await store.head('never-there')).toBeNull()
+    expect(looks()).toHaveLength(4)
+  })
+
+  it('is told of a bucket that vanishes or a key that is withdrawn while it is in use', async () => {
+    const other = await startSupabaseStorageDouble()
+    try {
+      const { url, bucket, serviceKey } = other
+      let key = serviceKey
+      const store = createSupabaseStore({
+        ...{ url, bucket, serviceKey },
+        fetch: (input, init) => {
+          const headers = new Headers(init?.headers)
+          headers.set('authorization', `Bearer ${key}`)
+          return fetch(input, { ...init, headers })
+        },
+      })
+      await put(store, 'a')
+      other.setBucket(null)
+      await expect(store.delete(['a'])).rejects.toThrow('There is no bucket "results"')
+      other.setBucket({})
+      await store.signUrls(['a'], { expiresInMs: 60_000 })
+      key = 'withdrawn'
+      // For a file the service itself says only that there is no such bucket.
+      await expect(store.head('a')).rejects.toThrow(/SUPABASE_SERVICE_KEY.*signature verification failed/)
+      await expect(store.delete(['a'])).rejects.toThrow('SUPABASE_SERVICE_KEY')
+      await expect(put(store, 'a')).rejects.toThrow('SUPABASE_SERVICE_KEY')
+      key = serviceKey
+      expect(await store.head('a')).toEqual({ bytes: 10, contentType: 'image/png' })
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('refuses a public bucket, since anybody could read what is in it', async () => {
+    const other = await startSupabaseStorageDouble()
+    try {
+      const { url, bucket, serviceKey } = other
+      other.setBucket({ public: true })
+      const store = createSupabaseStore({ url, bucket, serviceKey })
+      const refusal = { code: 'STORE_UNUSABLE', message: expect.stringMatching(/"results".*public.*private/) }
+      await expect(store.check()).rejects.toMatchObject(refusal)
+      await expect(put(store, 'a')).rejects.toMatchObject(refusal)
+      // Made private, it can be used at once.
+      other.setBucket({ public: false })
+      await put(store, 'a')
+      expect(await store.head('a')).not.toBeNull()
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('says which file the bucket does not take, however its length was told', async () => {
+    const other = await startSupabaseStorageDouble()
+    try {
+      const { url, bucket, serviceKey } = other
+      other.setBucket({ fileSizeLimit: 1_000, allowedTypes: ['image/png'] })
+      const store = createSupabaseStore({ url, bucket, serviceKey })
+      const options = { contentType: 'image/png' }
+      const large = madeBytes(3_000)
+      const tooLarge = { code: 'STORE_REFUSED', message: expect.stringContaining('1000 bytes') }
+      await expect(store.put('a', inChunks(large), { ...options, bytes: 3_000 })).rejects.toMatchObject(
+        tooLarge,
+      )
+      // The service itself would take it: it counts nothing that comes without a length.
+      await expect(store.put('a', inChunks(large), options)).rejects.toMatchObject(tooLarge)
+      await expect(
+        store.put('a', inChunks(madeBytes(10)), { contentType: 'video/mp4', bytes: 10 }),
+      ).rejects.toMatchObject({ code: 'STORE_REFUSED', message: expect.stringContaining('video/mp4') })
+      expect(await collect(store.list(''))).toEqual([])
+      await put(store, 'a')
+      expect(await store.head('a')).toEqual({ bytes: 10, contentType: 'image/png' })
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('looks again where the service failed for a moment', async () => {
+    let failures = 2
+    const store = open({
+      fetch: async (input, init) => {
+        if (String(input).includes('/object/info/') && failures-- > 0) {
+          return Response.json({ statusCode: '500', error: 'Internal', message: 'x' }, { status: 500 })
+        }
+        return fetch(input, init)
+      },
+    })
+    await put(store, 'once-more')
+    expect(await store.head('once-more')).toEqual({ bytes: 10, contentType: 'image/png' })
+    failures = 100
+    await expect(store.head('once-more')).rejects.toThrow('Could not look for once-more')
   })
 
   it('says that nobody answers, and lets go of the body', async () => {
@@ -200,6 +338,7 @@ describe('a Supabase store', () => {
   it('tells the length where it is known', async () => {
     const lengths: (string | undefined)[] = []
     const url = await serve((request, response) => {
+      if (request.url?.endsWith('/bucket/results')) return response.end('{"name":"results","public":false}')
       lengths.push(request.headers['content-length'])
       request.resume().on('end', () => response.end('{"Id":"1","Key":"k"}'))
     })

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Sql } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
+import { logFailure } from '../outage-log.ts'
 import type { Provider } from '../providers/provider.ts'
 import { choosePrice } from './schedule/choose-price.ts'
 import { type DurationCurve, durationCurve } from './schedule/duration-curve.ts'
@@ -99,7 +100,7 @@ export function createDurationLearner(
           await writePlan(type, finishes, seconds)
         } catch (error) {
           // What was learned is only ever a better guess; the next tasks teach it again.
-          log.warn({ err: error, type }, 'durations could not be written')
+          logFailure(log, error, 'durations could not be written', { type })
         }
       }
     },

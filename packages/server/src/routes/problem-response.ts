@@ -2,6 +2,7 @@ import { PROBLEMS, type Problem } from '@holdfast/shared'
 import type { Context } from 'hono'
 import { isDatabaseAway } from '../database/database-errors.ts'
 import { HoldfastError } from '../errors.ts'
+import { logFailure } from '../outage-log.ts'
 import type { AppEnv } from './app-context.ts'
 
 const RETRY_AFTER_DATABASE_SECONDS = 2
@@ -12,6 +13,7 @@ export function problemResponse(error: unknown, c: Context<AppEnv>): Response {
   const { status, title } = PROBLEMS[known.code]
   const log = c.get('log')
   if (known.code === 'INTERNAL') log.error({ err: error }, 'unexpected error')
+  else if (isDatabaseAway(error)) logFailure(log, error, 'request refused', { code: known.code })
   else if (status >= 500) log.warn({ err: error, code: known.code }, 'request refused')
   else log.debug({ code: known.code, detail: known.message }, 'request refused')
 

@@ -5,11 +5,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type MakeTaskOptions, makeRunningTask } from '../../test/make-task.ts'
 import { moveClock } from '../../test/move-clock.ts'
 import { settleTask } from '../../test/settle-task.ts'
+import { type SupabaseStorageDouble, startSupabaseStorageDouble } from '../../test/supabase-storage-double.ts'
 import { createSweepContext } from '../../test/sweep-context.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import type { Sql } from '../database/connect.ts'
 import { createFilesystemStore } from '../objects/filesystem-store.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
+import { createSupabaseStore } from '../objects/supabase-store.ts'
 import { createConversation } from '../plugins/conversations/conversations.ts'
 import { runSweeps } from './run-sweeps.ts'
 import { sweepExpiredFiles } from './sweep-expired-files.ts'
@@ -109,6 +111,35 @@ describe('files whose time is over (O5)', () => {
     await sweepExpiredFiles(context())
     expect(await stateOf(id)).toBe('deleted')
     expect(await objects.head(key)).toBeNull()
+  })
+
+  it.each([
+    ['the anon key', (service: SupabaseStorageDouble) => service.anonKey],
+    ['another key', () => 'another-key'],
+  ])('are not marked as deleted at Supabase with %s', async (_, keyOf) => {
+    const service = await startSupabaseStorageDouble()
+    try {
+      const { url, bucket, serviceKey } = service
+      const right = createSupabaseStore({ url, bucket, serviceKey })
+      const wrong = createSupabaseStore({ url, bucket, serviceKey: keyOf(service) })
+      const { id, key } = await storedTask()
+      await right.put(key, bytes(), { contentType: 'image/png' })
+      await moveClock(sql, 4 * DAY)
+      const swept = sweepExpiredFiles({ ...context(), objects: wrong })
+      await expect(swept).rejects.toThrow('SUPABASE_SERVICE_KEY')
+      expect(await stateOf(id)).toBe('stored')
+
+      service.setBucket(null)
+      await expect(sweepExpiredFiles({ ...context(), objects: right })).rejects.toThrow('no bucket')
+      expect(await stateOf(id)).toBe('stored')
+      service.setBucket({})
+      expect(await right.head(key)).not.toBeNull()
+      await sweepExpiredFiles({ ...context(), objects: right })
+      expect(await stateOf(id)).toBe('deleted')
+      expect(await right.head(key)).toBeNull()
+    } finally {
+      await service.close()
+    }
   })
 
   it('that were deleted by a sweep which then died are marked by the next one', async () => {

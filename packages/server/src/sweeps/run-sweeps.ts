@@ -6,6 +6,7 @@ import type { Sql } from '../database/connect.ts'
 import type { WebhookEndpoint } from '../deliveries/endpoint.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
+import { logFailure } from '../outage-log.ts'
 import type { Settle } from '../tasks/create-settle.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 import { sweepEndpoints } from './sweep-endpoints.ts'
@@ -51,7 +52,7 @@ export async function runSweeps(
       try {
         metrics.swept(name, await sweep(context))
       } catch (error) {
-        log.warn({ err: error, sweep: name }, 'a sweep could not be finished; the next one tries again')
+        logFailure(log, error, 'a sweep could not be finished; the next one tries again', { sweep: name })
       }
     }
     // An abort only ends the pause.

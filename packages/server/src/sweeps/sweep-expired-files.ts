@@ -34,7 +34,11 @@ export async function sweepExpiredFiles({ sql, bus, log, objects }: SweepContext
   }
   const over = objects ? files : files.filter((file) => file.state === 'remote')
   if (over.length === 0) return 0
-  await objects?.delete(over.flatMap(keyOf))
+  await objects?.delete(over.flatMap(keyOf)).catch((error: unknown) => {
+    // Without its code, which the database has as well: this one is not to blame.
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`Expired files could not be deleted. ${reason}`, { cause: error })
+  })
 
   // Not those that were stored since we looked: their object is still there, and the next sweep has it.
   const marked = await transaction(sql, async (tx) => {

@@ -50,6 +50,9 @@ export function acceptTask(sql: Sql, accepted: Acceptance): Promise<AcceptResult
     await tx`
       update holdfast.tasks set
         status = 'running',
+        attempts = least(attempts + 1, 32767),
+        last_error = null,
+        next_attempt_at = null,
         started_at = greatest(now(), created_at),
         deadline_at = greatest(now(), created_at) + coalesce(timeout_ms, ${accepted.deadlineMs}) * interval '1 ms',
         estimated_at = greatest(now(), created_at) + ${accepted.expectedMs} * interval '1 ms'

@@ -29,16 +29,15 @@ export function isIntents(value: unknown): value is Intents {
 export function toDraft({ key, body, retryOf, createdAt, failure }: Intent, isMine: boolean): TrackedTask {
   const at = new Date(createdAt).toISOString()
   return {
+    // Type, params and placeholder as they were asked for.
+    ...body,
     id: key,
-    type: body.type,
     provider: '',
     status: failure ? 'failed' : 'pending',
     progress: null,
-    params: body.params,
     result: null,
     failure: failure as TaskFailure | null,
     conversationId: body.conversationId ?? null,
-    placeholderId: body.placeholderId,
     messageId: null,
     saveState: 'none',
     parentId: null,

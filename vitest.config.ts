@@ -8,6 +8,9 @@ const source = { conditions: ['holdfast-source', 'node', 'import', 'default'] }
  */
 const inNode = { resolve: source, ssr: { resolve: source } }
 
+/** For the projects that hold properties. */
+const setupFiles = ['packages/shared/test/seed-properties.ts']
+
 export default defineConfig({
   ...inNode,
   test: {
@@ -16,6 +19,7 @@ export default defineConfig({
         ...inNode,
         test: {
           name: 'rules',
+          setupFiles,
           include: ['packages/shared/src/**/*.test.ts', 'scripts/**/*.test.ts'],
         },
       },
@@ -30,6 +34,7 @@ export default defineConfig({
         ...inNode,
         test: {
           name: 'client',
+          setupFiles,
           include: ['packages/client/src/**/*.test.{ts,tsx}'],
         },
       },
@@ -37,6 +42,7 @@ export default defineConfig({
         ...inNode,
         test: {
           name: 'server',
+          setupFiles,
           include: ['packages/server/src/**/*.test.ts', 'supabase/tests/**/*.test.ts'],
           globalSetup: ['packages/server/test/postgres-for-tests.ts'],
           testTimeout: 20_000,

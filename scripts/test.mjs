@@ -8,7 +8,8 @@ import { ensureBrowsers } from './find-browsers.mjs'
 const HELP = `npm test                 all tests: units, server on a real PostgreSQL, studio in real browsers
 npm test -- PATTERN …    only those unit and server tests whose file path contains PATTERN; no browser
 
-Browsers other than the system's: CHROMIUM_PATH=/path/to/chromium FIREFOX_PATH=/path/to/firefox npm test`
+Browsers other than the system's: CHROMIUM_PATH=/path/to/chromium FIREFOX_PATH=/path/to/firefox npm test
+With CI=true a browser that is missing is a failure; elsewhere only Debian needs all three.`
 
 const patterns = process.argv.slice(2)
 if (patterns.some((argument) => ['--help', '-h'].includes(argument))) {

@@ -302,11 +302,32 @@ describe('submitting', () => {
     expect(await listTasks(client, { status: 'settled' })).toEqual([])
   })
 
+  it('says to the server which statuses and which type it wants', async () => {
+    const asked: string[] = []
+    const request = async (_: string, path: string) => {
+      asked.push(path)
+      return JSON.parse('{"tasks": [], "nextCursor": null}')
+    }
+    await listTasks({ request })
+    await listTasks({ request }, { status: 'failed', type: 'image' })
+    await listTasks({ request }, { status: ['failed', 'cancelled'] })
+    const queries = asked.map((path) => Object.fromEntries(new URL(path, 'http://server').searchParams))
+    expect(queries).toEqual([
+      { limit: '200' },
+      { limit: '200', status: 'failed', type: 'image' },
+      { limit: '200', status: 'failed,cancelled' },
+    ])
+  })
+
   it('reads conversations, and all pages of their messages', async () => {
     const { client, signIn } = browser.openTab()
     await signIn()
     const { id } = await createConversations(client).create({ title: 'Lighthouses' })
     expect(await createConversations(client).list()).toEqual([])
+    expect(await createConversations(client).overview()).toEqual({
+      conversations: [],
+      unreadConversations: 3,
+    })
     const messages = await createConversations(client).messages(id)
     expect(messages.map((message) => message.id)).toEqual(['message-0', 'message-1', 'message-2'])
     await createConversations(client).markRead(id)

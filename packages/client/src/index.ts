@@ -1,5 +1,6 @@
 export type {
   Conversation,
+  ConversationList,
   Credits,
   FailureCode,
   Message,
@@ -44,7 +45,7 @@ export { type Conversations, createConversations } from './transport/conversatio
 export { readCredits } from './transport/credits.ts'
 export { createHoldfastTransport } from './transport/holdfast-transport.ts'
 export type { Http } from './transport/http.ts'
-export { type ListQuery, listTasks } from './transport/list-tasks.ts'
+export { type ListedStatus, type ListQuery, listTasks } from './transport/list-tasks.ts'
 export {
   createPollingEndpointTransport,
   type EndpointTask,

@@ -153,7 +153,7 @@ export async function startContractServer() {
     if (resource === 'conversations' && method === 'POST') {
       return send(201, { conversation: { id: randomUUID(), title: body.title } })
     }
-    if (resource === 'conversations') return send(200, { conversations: [] })
+    if (resource === 'conversations') return send(200, { conversations: [], unreadConversations: 3 })
     refuse('NOT_FOUND')
   }
 
@@ -248,6 +248,9 @@ export async function startContractServer() {
       lane: 'free_default',
       priority: 5,
       metadata: {},
+      attempts: 0,
+      lastError: null,
+      nextAttemptAt: null,
       version: 1,
       createdAt: at,
       startedAt: null,

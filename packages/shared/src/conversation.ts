@@ -9,6 +9,13 @@ export interface Conversation {
   createdAt: string
 }
 
+export interface ConversationList {
+  /** Newest activity first, at most 200. */
+  conversations: Conversation[]
+  /** How many of all that the user has are unread. */
+  unreadConversations: number
+}
+
 export interface Message {
   id: string
   conversationId: string

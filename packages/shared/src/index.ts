@@ -1,4 +1,4 @@
-export type { Conversation, Message } from './conversation.ts'
+export type { Conversation, ConversationList, Message } from './conversation.ts'
 export type { CreditAuditEntry, CreditEntry, CreditKind, Credits } from './credits.ts'
 export { isOverdue } from './deadline.ts'
 export { FAILURE_CODES, type FailureCode } from './failure-codes.ts'

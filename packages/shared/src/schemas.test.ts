@@ -59,10 +59,17 @@ describe('listTasksQuery', () => {
     expect(listTasksQuery.parse({})).toEqual({ limit: 50 })
   })
 
+  it('takes several statuses, exact ones among them, and a type', () => {
+    expect(listTasksQuery.parse({ status: 'failed,cancelled', type: 'image' })).toMatchObject({
+      status: ['failed', 'cancelled'],
+      type: 'image',
+    })
+  })
+
   it('reads numbers from the query string', () => {
     expect(listTasksQuery.parse({ limit: '7', status: 'all', conversationId: id })).toEqual({
       limit: 7,
-      status: 'all',
+      status: ['all'],
       conversationId: id,
     })
   })
@@ -74,6 +81,13 @@ describe('listTasksQuery', () => {
     { limit: '' },
     { limit: 'ten' },
     { status: 'done' },
+    { status: '' },
+    { status: 'failed,' },
+    { status: 'failed, done' },
+    { status: Array(21).fill('failed').join() },
+    { type: '' },
+    { type: 'a\u0000b' },
+    { type: 'x'.repeat(101) },
     { conversationId: '1' },
     { cursor: 'x'.repeat(201) },
   ])('refuses %j', (query) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { TASK_STATUSES } from './status.ts'
 import { LANES, PRIORITIES } from './task.ts'
 
 /**
@@ -37,9 +38,17 @@ export const createTaskBody = z.strictObject({
 })
 export type CreateTaskBody = z.infer<typeof createTaskBody>
 
+const listedStatus = z.enum(['active', 'settled', 'all', ...TASK_STATUSES])
+export type ListedStatus = z.infer<typeof listedStatus>
+
 export const listTasksQuery = z.object({
-  /** @default 'active', or 'all' with an external id */
-  status: z.enum(['active', 'settled', 'all']).optional(),
+  /** One, or several with commas between them. @default 'active', or 'all' with an external id */
+  status: z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(listedStatus).max(20))
+    .optional(),
+  type: z.string().min(1).max(100).refine(withoutNul, 'must not contain U+0000').optional(),
   conversationId: id.optional(),
   /** The provider's own id of the task. */
   externalId: z.string().min(1).max(200).refine(withoutNul, 'must not contain U+0000').optional(),

@@ -83,6 +83,12 @@ export interface Task<Params = Record<string, unknown>> {
   lane: Lane
   priority: number
   metadata: Record<string, unknown>
+  /** How often it was sent to its provider, as far as the outcome is known. */
+  attempts: number
+  /** Why it was not taken when it was last sent, in words for the user; null once it is taken, or if nothing went wrong. */
+  lastError: string | null
+  /** When it is sent again at the earliest, while it waits for that. Null otherwise. */
+  nextAttemptAt: string | null
   /** Rises by one with every write of the row. */
   version: number
   createdAt: string

@@ -29,17 +29,16 @@ export function isIntents(value: unknown): value is Intents {
 export function toDraft({ key, body, retryOf, createdAt, failure }: Intent, isMine: boolean): TrackedTask {
   const at = new Date(createdAt).toISOString()
   return {
+    // Type, params and placeholder as they were asked for.
+    ...body,
     id: key,
-    type: body.type,
     provider: '',
     status: failure ? 'failed' : 'pending',
     progress: null,
     queuePosition: null,
-    params: body.params,
     result: null,
     failure: failure as TaskFailure | null,
     conversationId: body.conversationId ?? null,
-    placeholderId: body.placeholderId,
     messageId: null,
     saveState: 'none',
     parentId: null,
@@ -48,6 +47,9 @@ export function toDraft({ key, body, retryOf, createdAt, failure }: Intent, isMi
     lane: 'free_default',
     priority: 5,
     metadata: body.metadata ?? {},
+    attempts: 0,
+    lastError: null,
+    nextAttemptAt: null,
     version: 0,
     createdAt: at,
     startedAt: null,

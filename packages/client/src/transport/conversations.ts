@@ -1,10 +1,12 @@
-import type { Conversation, Message } from '@holdfast/shared'
+import type { Conversation, ConversationList, Message } from '@holdfast/shared'
 import { allPages } from './all-pages.ts'
 import type { Http } from './http.ts'
 
 export interface Conversations {
   /** Newest activity first. */
   list(): Promise<Conversation[]>
+  /** The same list, and how many of all conversations are unread: for a badge. */
+  overview(): Promise<ConversationList>
   /** With an id (a UUID) of yours, the same call again finds the same conversation. */
   create(input: { title: string; id?: string }): Promise<Conversation>
   /** All of them, oldest first. */
@@ -22,8 +24,10 @@ export interface Conversations {
 export function createConversations({ request }: { request: Http['json'] }): Conversations {
   const base = '/v1/conversations'
   const pathOf = (id: string, what: string) => `${base}/${encodeURIComponent(id)}/${what}`
+  const overview = () => request<ConversationList>('GET', base)
   return {
-    list: async () => (await request<{ conversations: Conversation[] }>('GET', base)).conversations,
+    list: async () => (await overview()).conversations,
+    overview,
     create: async (body) =>
       (await request<{ conversation: Conversation }>('POST', base, { body })).conversation,
     messages: async (id) => allPages<Message>(request, pathOf(id, 'messages'), 'messages'),

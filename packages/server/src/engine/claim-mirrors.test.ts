@@ -86,7 +86,7 @@ describe('claiming files to copy (O3)', () => {
           },
         )
         .afterEach(() => sql`delete from holdfast.tasks`),
-      { numRuns: 25, seed: 20261116 },
+      { numRuns: 25 },
     )
   })
 

@@ -70,6 +70,35 @@ const step: fc.Arbitrary<Step> = fc.record({
 /** What is done at the same moment: one step of each of some workers. */
 const round = fc.uniqueArray(step, { minLength: 1, maxLength: WORKERS, selector: ({ worker }) => worker })
 
+/**
+ * Counterexamples of the past, by seed and path. The path goes on to the neighbours of the shrunk course: which of them
+ * fails also depends on who comes first in PostgreSQL.
+ *
+ * 186857704: a worker writes an acceptance down and loses its connection before it hears so. Another worker polls the
+ * task and completes it. The first worker writes the acceptance again, finds an ended task, and once queued a cancel.
+ */
+const FAILED_ONCE = [
+  {
+    seed: 186857704,
+    path: '146:7:2:11:7:3:5:3:5:18:4:4:4:6:5:6:0:3:2:34:41:33:5:4:12:21:10:29:8:12:3:7:10:26:27:3:4:8:4:7:24:4:5:14:13:27:21:28:17',
+  },
+]
+
+const alone = (worker: number, action: Action, pick: number, outcome: number): Step[] => [
+  { worker, action, pick, outcome },
+]
+
+/** What that seed found, one step after the other, so that no chance is left in it. */
+const ACCEPTED_AGAIN_AFTER_THE_END: Step[][] = [
+  alone(0, 'claim', 0, 1),
+  alone(0, 'act', 0, 0),
+  // Accepted; the worker keeps the claim, since it has not heard that this was written.
+  alone(0, 'act', 3, 1),
+  alone(1, 'claim', 0, 0),
+  alone(1, 'act', 0, 0),
+  alone(0, 'act', 3, 0),
+]
+
 let database: TestDatabase
 let sql: Sql
 let provider = ''
@@ -181,6 +210,8 @@ interface Memory {
   /** Per task: creates that have left and were not taken back. */
   sent: Map<string, number>
   settles: Map<string, number>
+  /** Per task: how often its provider was to be asked to stop. */
+  cancels: Map<string, number>
   /** Of each row of work, after everything that was written so far. */
   epochs: Map<string, number>
   /** The tasks that are marked as being sent. */
@@ -204,6 +235,9 @@ async function check(taskIds: string[], memory: Memory, done: [ModelWorker, Acte
     const guard = guardOf.get(actor)
     if (guard && !epochAtWrite.has(actor)) epochAtWrite.set(actor, memory.epochs.get(guard.workId))
     if (at === 'work' && after) memory.epochs.set(String(after.id), after.epoch)
+    if (at === 'work' && !before && after?.kind === 'cancel') {
+      must(count(memory.cancels, taskId) === 1, 'a provider was to be asked to stop the same task twice')
+    }
     if (at === 'provider_jobs') {
       if (after?.sending_at) memory.marked.add(taskId)
       else memory.marked.delete(taskId)
@@ -280,64 +314,82 @@ function isCompletionOfRequeued(error: unknown): boolean {
   return errorCode(error) === '23514' && String(error).includes('from pending to completed')
 }
 
+/**
+ * No course begins after the limit. fast-check's own time limit would leave one at work behind the test's back, on the
+ * same workers as the next.
+ */
+function keepsTheRules({ withinMs }: { withinMs: number }) {
+  const endAt = performance.now() + withinMs
+  return fc.asyncProperty(fc.array(round, { minLength: 8, maxLength: 16 }), async (rounds) => {
+    if (performance.now() > endAt) return
+    const scripted = createScriptedProvider()
+    provider = scripted.name
+    for (const worker of workers) worker.die()
+    await ensureBudgets(sql, scripted)
+    const conversation = await createConversation(sql, USER, { title: 'foxes' })
+    // Polls come due as soon as their lease lets them.
+    await sql`
+    insert into holdfast.poll_plans (provider, type, ages_ms, intervals_ms) values (${provider}, 'image', '{0}', '{0}')
+  `
+    const waiting = await queueWork(sql, { provider, kind: 'submit', count: 2, userId: USER })
+    const running = await queueWork(sql, { provider, kind: 'poll', count: 2, userId: USER })
+    const taskIds = [...waiting, ...running]
+    await sql`update holdfast.tasks set conversation_id = ${conversation.id} where id = any(${taskIds}::uuid[])`
+    const memory: Memory = {
+      lastEntry: 0,
+      claims: new Set(),
+      sent: new Map(running.map((id) => [id, 1])),
+      settles: new Map(),
+      cancels: new Map(),
+      epochs: new Map(),
+      marked: new Set(),
+    }
+
+    const play = async (steps: Step[]) => {
+      const done = await Promise.all(
+        steps.map(async (taken): Promise<[ModelWorker, Acted][]> => {
+          const worker = workers[taken.worker]
+          if (!worker) throw new Error(`there is no worker ${taken.worker}`)
+          try {
+            return [[worker, await take(worker, taken, taskIds)]]
+          } catch (error) {
+            if (isCompletionOfRequeued(error)) return []
+            throw error
+          }
+        }),
+      )
+      await check(taskIds, memory, done.flat())
+    }
+    for (const steps of rounds) await play(steps)
+
+    // Whatever state they were left in, one worker that does its job brings them all to an end.
+    for (const worker of workers) worker.die()
+    for (let turn = 0; turn < 3; turn += 1) {
+      await play(alone(0, 'time passes', 0, 0))
+      await play(alone(0, 'claim', 0, 1))
+      while ((workers[0]?.held.length ?? 0) > 0) await play(alone(0, 'act', 0, 0))
+      if ((await readStates(taskIds)).every(({ work }) => work.length === 0)) break
+    }
+    for (const { status, work } of await readStates(taskIds)) {
+      expect(isTerminal(status)).toBe(true)
+      expect(work).toEqual([])
+    }
+  })
+}
+
 describe('the engine under random interleavings', () => {
-  it('keeps the rules of F9, F10 and P3, and loses no task', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(round, { minLength: 8, maxLength: 16 }), async (rounds) => {
-        const scripted = createScriptedProvider()
-        provider = scripted.name
-        for (const worker of workers) worker.die()
-        await ensureBudgets(sql, scripted)
-        const conversation = await createConversation(sql, USER, { title: 'foxes' })
-        // Polls come due as soon as their lease lets them.
-        await sql`
-          insert into holdfast.poll_plans (provider, type, ages_ms, intervals_ms) values (${provider}, 'image', '{0}', '{0}')
-        `
-        const waiting = await queueWork(sql, { provider, kind: 'submit', count: 2, userId: USER })
-        const running = await queueWork(sql, { provider, kind: 'poll', count: 2, userId: USER })
-        const taskIds = [...waiting, ...running]
-        await sql`update holdfast.tasks set conversation_id = ${conversation.id} where id = any(${taskIds}::uuid[])`
-        const memory: Memory = {
-          lastEntry: 0,
-          claims: new Set(),
-          sent: new Map(running.map((id) => [id, 1])),
-          settles: new Map(),
-          epochs: new Map(),
-          marked: new Set(),
-        }
-
-        const play = async (steps: Step[]) => {
-          const done = await Promise.all(
-            steps.map(async (taken): Promise<[ModelWorker, Acted][]> => {
-              const worker = workers[taken.worker]
-              if (!worker) throw new Error(`there is no worker ${taken.worker}`)
-              try {
-                return [[worker, await take(worker, taken, taskIds)]]
-              } catch (error) {
-                if (isCompletionOfRequeued(error)) return []
-                throw error
-              }
-            }),
-          )
-          await check(taskIds, memory, done.flat())
-        }
-        for (const steps of rounds) await play(steps)
-
-        // Whatever state they were left in, one worker that does its job brings them all to an end.
-        for (const worker of workers) worker.die()
-        const alone = (action: Action, outcome: number): Step => ({ worker: 0, action, pick: 0, outcome })
-        for (let turn = 0; turn < 3; turn += 1) {
-          await play([alone('time passes', 0)])
-          await play([alone('claim', 1)])
-          while ((workers[0]?.held.length ?? 0) > 0) await play([alone('act', 0)])
-          if ((await readStates(taskIds)).every(({ work }) => work.length === 0)) break
-        }
-        for (const { status, work } of await readStates(taskIds)) {
-          expect(isTerminal(status)).toBe(true)
-          expect(work).toEqual([])
-        }
-      }),
-      { numRuns: 200, interruptAfterTimeLimit: 100_000 },
-    )
+  it('keeps every rule, and loses no task', async () => {
+    await fc.assert(keepsTheRules({ withinMs: 100_000 }), {
+      examples: [[ACCEPTED_AGAIN_AFTER_THE_END]],
+      numRuns: 200,
+    })
   }, 180_000)
+
+  it.each(FAILED_ONCE)(
+    'keeps them where it did not once: seed $seed',
+    async (counterexample) => {
+      await fc.assert(keepsTheRules({ withinMs: 10_000 }), { ...counterexample, endOnFailure: true })
+    },
+    180_000,
+  )
 })

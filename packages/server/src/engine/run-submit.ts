@@ -1,9 +1,10 @@
 import { giveUp } from '../dead-letters/give-up.ts'
 import { retryDelay } from '../poller/poll-delay.ts'
+import { BUSY, OUT_OF_REACH } from '../providers/messages.ts'
 import type { CreateOutcome, CreateRequest, Provider } from '../providers/provider.ts'
 import { acceptTask } from '../tasks/accept-task.ts'
 import { modelOfTask } from '../tasks/check-params.ts'
-import { markSending, unmarkSending } from '../tasks/mark-sending.ts'
+import { markSending, type PutOff, unmarkSending } from '../tasks/mark-sending.ts'
 import type { Settlement, SettleResult } from '../tasks/settle-task.ts'
 import { pauseBudget } from './budgets.ts'
 import type { ClaimedSubmit } from './claim-submits.ts'
@@ -49,13 +50,10 @@ export async function runSubmit(
   }
 
   /** Puts it off: certainly not accepted, so it can be sent again. */
-  async function putOff(reason: string, delayMs: number, countAttempt: boolean): Promise<void> {
-    const held = await untilWritten(
-      () => unmarkSending(sql, work.taskId, fence, { delayMs, countAttempt, reason }),
-      log,
-      context.givenUp,
-    )
+  async function putOff(how: PutOff): Promise<void> {
+    const held = await untilWritten(() => unmarkSending(sql, work.taskId, fence, how), log, context.givenUp)
     if (!held) metrics.refused(provider.name, 1)
+    else if (how.lastError !== undefined) bus.publish(work.userId)
   }
 
   async function accept(externalId: string): Promise<void> {
@@ -126,7 +124,7 @@ export async function runSubmit(
     return
   }
   if (performance.now() - before > SEND_WITHIN_MS) {
-    await putOff('marked too long ago to send', 0, false)
+    await putOff({ reason: 'marked too long ago to send', delayMs: 0, countAttempt: false })
     return
   }
 
@@ -146,7 +144,8 @@ export async function runSubmit(
       if (!retryable) {
         await settle(settlement, () => context.settle(work.taskId, settlement))
       } else if (work.attempts + 1 < work.maxAttempts) {
-        await putOff(message, retryDelay({ attempt: work.attempts, random: context.random() }), true)
+        const delayMs = retryDelay({ attempt: work.attempts, random: context.random() })
+        await putOff({ reason: message, lastError: message, delayMs, countAttempt: true })
       } else {
         await settle(settlement, () =>
           giveUp(context.settle, settlement, {
@@ -165,16 +164,14 @@ export async function runSubmit(
       await reconcile({ ...work, sendingAt: new Date() })
       return
     case 'not-accepted': {
-      log.warn({ reason: outcome.reason }, 'not accepted this time')
+      const { reason } = outcome
+      log.warn({ reason }, 'not accepted this time')
       if (outcome.retryAfterMs === null) {
         breaker.failed(performance.now())
-        await putOff(
-          outcome.reason,
-          retryDelay({ attempt: UNREACHABLE_STEP, random: context.random() }),
-          false,
-        )
+        const delayMs = retryDelay({ attempt: UNREACHABLE_STEP, random: context.random() })
+        await putOff({ reason, lastError: OUT_OF_REACH, delayMs, countAttempt: false })
       } else {
-        await putOff(outcome.reason, outcome.retryAfterMs, false)
+        await putOff({ reason, lastError: BUSY, delayMs: outcome.retryAfterMs, countAttempt: false })
         await pauseBudget(sql, provider.name, 'create', outcome.retryAfterMs)
       }
     }

@@ -9,6 +9,12 @@ export const KEY_REFUSED =
 export const CREDIT_SPENT =
   'Our account with the generation service has run out. This is on our side; please try again later.'
 
+/** While a task waits. What the vendor or the network said is for the operator: it may name hosts and keys. */
+export const BUSY = 'The generation service is busy. The request is sent again by itself.'
+
+export const OUT_OF_REACH =
+  'The generation service cannot be reached at the moment. The request is sent again by itself.'
+
 export function refusedText(words: string): string {
   return `The generation service did not take the request${quoted(words)}. Check the prompt and the settings, then try again.`
 }

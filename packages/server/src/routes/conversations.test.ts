@@ -1,4 +1,4 @@
-import type { Conversation, Message } from '@holdfast/shared'
+import type { Conversation, ConversationList, Message } from '@holdfast/shared'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeRunningTask } from '../../test/make-task.ts'
 import { settleTask } from '../../test/settle-task.ts'
@@ -55,6 +55,29 @@ describe('conversations', () => {
     await finishIn('eve', id)
     const { body } = await server.as('eve')('GET', '/v1/conversations')
     expect(body).toMatchObject({ conversations: [{ id, unread: 1 }] })
+  })
+
+  it('tell how many of them are unread, also beyond what the list shows', async () => {
+    const unread = async (userId: string) =>
+      (await server.as(userId)<ConversationList>('GET', '/v1/conversations')).body
+    expect(await unread('gil')).toEqual({ conversations: [], unreadConversations: 0 })
+    const { id } = (await open('gil')).body.conversation
+    expect(await unread('gil')).toMatchObject({ unreadConversations: 0 })
+    await finishIn('gil', id)
+    await finishIn('gil', id)
+    expect(await unread('gil')).toMatchObject({ conversations: [{ unread: 2 }], unreadConversations: 1 })
+
+    await server.sql`
+      insert into holdfast.conversations (user_id, title, unread_count)
+      select 'gil', 'owls', n % 2 from generate_series(1, 250) n
+    `
+    await server.sql`insert into holdfast.conversations (user_id, title, unread_count) values ('hal', 'mine', 3)`
+    const many = await unread('gil')
+    expect(many.conversations.length).toBeLessThan(251)
+    expect(many.unreadConversations).toBe(126)
+    await server.as('gil')('POST', `/v1/conversations/${id}/read`)
+    expect((await unread('gil')).unreadConversations).toBe(125)
+    expect((await unread('hal')).unreadConversations).toBe(1)
   })
 
   it('show their messages oldest first, page by page', async () => {

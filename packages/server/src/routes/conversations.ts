@@ -11,7 +11,7 @@ import { readBody, readId, readQuery } from './read-input.ts'
 
 export function conversationRoutes({ sql, present }: AppContext) {
   return new Hono<AppEnv>()
-    .get('/', async (c) => c.json({ conversations: await listConversations(sql, c.get('identity').userId) }))
+    .get('/', async (c) => c.json(await listConversations(sql, c.get('identity').userId)))
     .post('/', async (c) => {
       const body = await readBody(c, createConversationBody)
       return c.json({ conversation: await createConversation(sql, c.get('identity').userId, body) }, 201)

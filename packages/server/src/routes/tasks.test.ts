@@ -1,6 +1,7 @@
-import type { Task } from '@holdfast/shared'
+import type { Task, TaskStatus } from '@holdfast/shared'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
+import { queueWork } from '../../test/queue-work.ts'
 import { settleTask } from '../../test/settle-task.ts'
 import { problem, startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
 
@@ -59,6 +60,9 @@ describe('POST /v1/tasks', () => {
       lane: 'free_default',
       priority: 10,
       metadata: { from: 'test' },
+      attempts: 0,
+      lastError: null,
+      nextAttemptAt: null,
       version: 1,
       createdAt: expect.any(String),
       startedAt: null,
@@ -180,12 +184,69 @@ describe('GET /v1/tasks', () => {
     expect((await list('sam', `?conversationId=${id}`)).body).toEqual({ tasks: [], nextCursor: null })
   })
 
-  it.each(['?status=done', '?limit=0', '?limit=x', '?cursor=x', '?conversationId=x'])(
-    'refuses %s',
-    async (query) => {
-      expect(await list('ada', query)).toMatchObject(problem('INVALID_REQUEST', 400))
-    },
-  )
+  it('can be narrowed to a type and to exact statuses, also several, and both at once', async () => {
+    const made: Record<string, string> = {}
+    const make = async (name: string, type: string, status: TaskStatus) => {
+      const kind = status === 'pending' ? 'submit' : 'poll'
+      const [id = ''] = await queueWork(server.sql, { provider: 'nobody', kind, userId: 'tom', type })
+      const failure = { code: 'PROVIDER_FAILED', message: 'It did not work.', retryable: true } as const
+      if (status === 'completed') await settleTask(server.sql, id, { status, outputs: [] })
+      if (status === 'failed') await settleTask(server.sql, id, { status, failure })
+      if (status === 'cancelled') await settleTask(server.sql, id, { status })
+      made[id] = name
+    }
+    await make('waiting fox', 'image', 'pending')
+    await make('running fox', 'image', 'running')
+    await make('running owl', 'video', 'running')
+    await make('fox', 'image', 'completed')
+    await make('owl', 'video', 'completed')
+    await make('broken owl', 'video', 'failed')
+    await make('unwanted fox', 'image', 'cancelled')
+    const names = async (query: string) => (await list('tom', query)).body.tasks.map(({ id }) => made[id])
+    expect(await names('?status=pending')).toEqual(['waiting fox'])
+    expect(await names('?status=running')).toEqual(['running owl', 'running fox'])
+    expect(await names('?status=completed')).toEqual(['owl', 'fox'])
+    expect(await names('?status=failed')).toEqual(['broken owl'])
+    expect(await names('?status=cancelled')).toEqual(['unwanted fox'])
+    expect(await names('?status=failed,cancelled')).toEqual(['unwanted fox', 'broken owl'])
+    expect(await names('?status=active,failed,failed')).toEqual([
+      'broken owl',
+      'running owl',
+      'running fox',
+      'waiting fox',
+    ])
+    expect(await names('?type=video')).toEqual(['running owl'])
+    expect(await names('?type=video&status=all')).toEqual(['broken owl', 'owl', 'running owl'])
+    expect(await names('?type=video&status=settled')).toEqual(['broken owl', 'owl'])
+    expect(await names('?type=image&status=completed,cancelled')).toEqual(['unwanted fox', 'fox'])
+    expect(await names('?type=music&status=all')).toEqual([])
+    const first = (await list('tom', '?status=completed&limit=1')).body
+    expect(await names(`?status=completed&limit=1&cursor=${first.nextCursor}`)).toEqual(['fox'])
+  })
+
+  it('carries a tag only where nothing that has ended can be in it', async () => {
+    const tagOf = async (query: string) => (await list('tom', query)).headers.get('etag')
+    for (const query of ['', '?status=running', '?status=pending,running', '?type=image'])
+      expect(await tagOf(query), query).not.toBeNull()
+    for (const query of ['?status=failed', '?status=running,failed', '?status=all', '?status=settled,active'])
+      expect(await tagOf(query), query).toBeNull()
+  })
+
+  it.each([
+    '?status=done',
+    '?status=',
+    '?status=failed,',
+    '?status=failed,done',
+    '?type=',
+    '?type=a%00b',
+    `?type=${'x'.repeat(101)}`,
+    '?limit=0',
+    '?limit=x',
+    '?cursor=x',
+    '?conversationId=x',
+  ])('refuses %s', async (query) => {
+    expect(await list('ada', query)).toMatchObject(problem('INVALID_REQUEST', 400))
+  })
 })
 
 describe('one task', () => {

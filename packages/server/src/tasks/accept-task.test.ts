@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeTask } from '../../test/make-task.ts'
-import { createTestSettle } from '../../test/settle-task.ts'
+import { createTestSettle, settleTask } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import type { Sql } from '../database/connect.ts'
 import { type Acceptance, acceptTask } from './accept-task.ts'
 import { cancelTask } from './cancel-task.ts'
 import { findTask } from './find-task.ts'
 import { markSending, unmarkSending } from './mark-sending.ts'
+import type { Settlement } from './settle-task.ts'
 
 let database: TestDatabase
 let sql: Sql
@@ -73,6 +74,32 @@ describe('acceptance (F1)', () => {
     expect(await findTask(sql, 'ada', id)).toMatchObject({ status: 'cancelled' })
     expect(await jobOf(id)).toMatchObject({ external: `external-${id}` })
     expect(await workOf(id)).toMatchObject([{ kind: 'cancel' }])
+  })
+
+  it.each<[string, Settlement]>([
+    ['completed', { status: 'completed', outputs: [] }],
+    [
+      'failed at its provider',
+      {
+        status: 'failed',
+        failure: { code: 'PROVIDER_FAILED', message: 'It did not work.', retryable: true },
+      },
+    ],
+  ])('written again after the task has %s, it asks nobody to stop', async (_, settlement) => {
+    const { id } = await makeTask(sql)
+    await acceptTask(sql, accepted(id))
+    await settleTask(sql, id, settlement)
+    expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'ended-meanwhile' })
+    expect(await workOf(id)).toEqual([])
+  })
+
+  it('a cancelled task is stopped at its provider once, though its acceptance is written again', async () => {
+    const { id } = await makeTask(sql)
+    await acceptTask(sql, accepted(id))
+    await cancelTask(sql, createTestSettle(sql), 'ada', id, () => true)
+    await sql`delete from holdfast.work where task_id = ${id} and kind = 'cancel'`
+    expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'ended-meanwhile' })
+    expect(await workOf(id)).toEqual([])
   })
 
   it('a provider that cannot cancel is not asked to', async () => {

@@ -17,7 +17,7 @@ export type AcceptResult = { kind: 'running'; userId: string } | { kind: 'ended-
 
 /**
  * Writes the external id down. That happens once, whatever the claim's epoch or the task's status: it is the only
- * handle on something that costs money. If the task has ended meanwhile, the provider is asked to stop.
+ * handle on something that costs money. If the task had ended before, the provider is asked to stop.
  */
 export function acceptTask(sql: Sql, accepted: Acceptance): Promise<AcceptResult> {
   const { taskId, externalId, provider } = accepted
@@ -32,14 +32,16 @@ export function acceptTask(sql: Sql, accepted: Acceptance): Promise<AcceptResult
     // Written before, but the connection broke before we heard so.
     if (task.status === 'running') return { kind: 'running', userId: task.userId }
 
-    await tx`
+    const first = await tx`
       update holdfast.provider_jobs set external_id = ${externalId}, accepted_at = now()
       where task_id = ${taskId} and external_id is null
     `
     await tx`delete from holdfast.work where task_id = ${taskId} and kind = 'submit'`
 
     if (task.status !== 'pending') {
-      if (accepted.canCancel) {
+      // Only who wrote the id down asks for a stop. If it was written before, who ended the task knew it and decided:
+      // a task may have been completed meanwhile, and a stop could take its files away at the provider.
+      if (accepted.canCancel && first.count === 1) {
         await tx`insert into holdfast.work (task_id, kind, provider) values (${taskId}, 'cancel', ${provider}) on conflict do nothing`
       }
       return { kind: 'ended-meanwhile' }
@@ -48,6 +50,9 @@ export function acceptTask(sql: Sql, accepted: Acceptance): Promise<AcceptResult
     await tx`
       update holdfast.tasks set
         status = 'running',
+        attempts = least(attempts + 1, 32767),
+        last_error = null,
+        next_attempt_at = null,
         started_at = greatest(now(), created_at),
         deadline_at = greatest(now(), created_at) + coalesce(timeout_ms, ${accepted.deadlineMs}) * interval '1 ms',
         estimated_at = greatest(now(), created_at) + ${accepted.expectedMs} * interval '1 ms'

@@ -205,7 +205,7 @@ describe('a plugin that throws', () => {
       messageId: expect.any(String),
       result: { outputs: [{}, {}] },
     })
-    expect(await listConversations(sql, 'bea')).toMatchObject([{ unread: 1 }])
+    expect(await listConversations(sql, 'bea')).toMatchObject({ conversations: [{ unread: 1 }] })
     expect(await gallery(task.id)).toHaveLength(1)
     expect(await database.sql`select unsaved from holdfast.tasks where id = ${task.id}`).toMatchObject([
       { unsaved: ['broken'] },
@@ -351,7 +351,7 @@ describe('an essential plugin that throws', () => {
     works = true
     await settle(task.id, completed)
     expect(await find(task.id, 'cat')).toMatchObject({ status: 'completed', saveState: 'saved' })
-    expect(await listConversations(sql, 'cat')).toMatchObject([{ unread: 1 }])
+    expect(await listConversations(sql, 'cat')).toMatchObject({ conversations: [{ unread: 1 }] })
   })
 
   it('is asked before the others, who then see what it wrote', async () => {

@@ -1,5 +1,5 @@
-import type { Task } from '@holdfast/shared'
-import { taskId } from '@holdfast/shared/schemas'
+import { isTerminal, TASK_STATUSES, type Task, type TaskStatus } from '@holdfast/shared'
+import { type ListedStatus, taskId } from '@holdfast/shared/schemas'
 import type { Sql } from '../database/connect.ts'
 import { takeRows } from '../database/take-rows.ts'
 import { HoldfastError } from '../errors.ts'
@@ -9,7 +9,8 @@ import { type TaskRow, taskColumns } from './task-row.ts'
 export interface ListTasksInput {
   userId: string
   /** @default 'active', or 'all' with an external id: who asks by it wants the task, ended or not */
-  status?: 'active' | 'settled' | 'all'
+  status?: readonly ListedStatus[]
+  type?: string
   conversationId?: string
   externalId?: string
   /** As returned by the page before. */
@@ -35,7 +36,7 @@ export async function listTasks(
 /** What the list is made of, one more than asked for: from, where, order and limit. */
 export function listed(
   sql: Sql,
-  { userId, conversationId, externalId, cursor, limit, ...input }: ListTasksInput,
+  { userId, type, conversationId, externalId, cursor, limit, ...input }: ListTasksInput,
 ) {
   if (cursor !== undefined && !taskId.safeParse(cursor).success) {
     throw new HoldfastError(
@@ -43,12 +44,12 @@ export function listed(
       'cursor: not one that this list gave out. Start again without it.',
     )
   }
-  const status = statusOf({ ...input, externalId })
+  const statuses = statusesOf({ ...input, externalId })
   return sql`
     from holdfast.tasks t
     where t.user_id = ${userId}
-      ${status === 'active' ? sql`and t.status in ('pending', 'running')` : sql``}
-      ${status === 'settled' ? sql`and t.status in ('completed', 'failed', 'cancelled')` : sql``}
+      ${statuses.length === TASK_STATUSES.length ? sql`` : sql`and t.status in (${literals(sql, statuses)})`}
+      ${type === undefined ? sql`` : sql`and t.type = ${type}`}
       ${conversationId === undefined ? sql`` : sql`and t.conversation_id = ${conversationId}`}
       ${externalId === undefined ? sql`` : sql`and t.id in (select j.task_id from holdfast.provider_jobs j where j.external_id = ${externalId})`}
       ${cursor === undefined ? sql`` : sql`and t.id < ${cursor}`}
@@ -59,15 +60,29 @@ export function listed(
 
 /** Whether nothing that has ended can be in the list. */
 export function isOnlyActive(input: Pick<ListTasksInput, 'status' | 'externalId'>): boolean {
-  return statusOf(input) === 'active'
+  return !statusesOf(input).some(isTerminal)
 }
 
-function statusOf({
+function statusesOf({
   status,
   externalId,
-}: {
-  status?: ListTasksInput['status']
-  externalId?: string | undefined
-}) {
-  return status ?? (externalId === undefined ? 'active' : 'all')
+}: Partial<Pick<ListTasksInput, 'status' | 'externalId'>>): TaskStatus[] {
+  const asked = status ?? [externalId === undefined ? 'active' : 'all']
+  return TASK_STATUSES.filter(
+    (one) =>
+      asked.includes(one) || asked.includes('all') || asked.includes(isTerminal(one) ? 'settled' : 'active'),
+  )
+}
+
+/** Written into the statement: by a parameter the planner could not tell that a partial index has all of them. */
+function literals(sql: Sql, [first = 'pending', ...others]: readonly TaskStatus[]) {
+  return others.reduce((list, status) => sql`${list}, ${LITERALS[status](sql)}`, LITERALS[first](sql))
+}
+
+const LITERALS: Record<TaskStatus, (sql: Sql) => ReturnType<Sql>> = {
+  pending: (sql) => sql`'pending'`,
+  running: (sql) => sql`'running'`,
+  completed: (sql) => sql`'completed'`,
+  failed: (sql) => sql`'failed'`,
+  cancelled: (sql) => sql`'cancelled'`,
 }

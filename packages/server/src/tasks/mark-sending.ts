@@ -18,6 +18,16 @@ export function markSending(sql: Sql, taskId: string, fence: Fence): Promise<boo
   })
 }
 
+export interface PutOff {
+  delayMs: number
+  /** Whether it is one of those that are spent sometime. */
+  countAttempt: boolean
+  /** For the operator. */
+  reason: string
+  /** Why it was not taken, in words for the user. Left out: it was not sent, and the task shows nothing of it. */
+  lastError?: string | undefined
+}
+
 /**
  * Takes the mark back, because the create certainly was not accepted, and puts the work off. False if the claim
  * was lost.
@@ -26,7 +36,7 @@ export function unmarkSending(
   sql: Sql,
   taskId: string,
   fence: Fence,
-  { delayMs, countAttempt, reason }: { delayMs: number; countAttempt: boolean; reason: string },
+  { delayMs, countAttempt, reason, lastError }: PutOff,
 ): Promise<boolean> {
   return transaction(sql, async (tx) => {
     const put = await tx`
@@ -34,6 +44,15 @@ export function unmarkSending(
       where task_id = ${taskId} and kind = 'submit' and id = ${fence.workId} and epoch = ${fence.epoch}
     `
     if (put.count === 0) return false
+    if (lastError !== undefined) {
+      // Of a task that waits: one that has ended meanwhile keeps what it ended with.
+      await tx`
+        update holdfast.tasks set
+          attempts = least(attempts + 1, 32767), last_error = left(${lastError}, 1000),
+          next_attempt_at = now() + ${delayMs} * interval '1 ms'
+        where id = ${taskId} and status = 'pending'
+      `
+    }
     await tx`
       update holdfast.provider_jobs set sending_at = null, last_error = ${reason}
       where task_id = ${taskId} and external_id is null

@@ -89,7 +89,9 @@ describe('saving again (F12)', () => {
         outputs: [{ url: 'https://p.example/0.png' }],
       },
     ])
-    expect((await listConversations(sql, 'ada')).find(({ id }) => id === conversationId)?.unread).toBe(1)
+    expect(
+      (await listConversations(sql, 'ada')).conversations.find(({ id }) => id === conversationId)?.unread,
+    ).toBe(1)
     // The app had its part when the task ended, and is not asked again.
     expect(await galleryOf(taskId)).toHaveLength(1)
   })
@@ -115,7 +117,7 @@ describe('saving again (F12)', () => {
     expect(await galleryOf(taskId)).toHaveLength(1)
     const { messages } = await listMessages(sql, { userId: 'bea', conversationId, limit: 10 })
     expect(messages).toHaveLength(1)
-    expect(await listConversations(sql, 'bea')).toMatchObject([{ unread: 1 }])
+    expect(await listConversations(sql, 'bea')).toMatchObject({ conversations: [{ unread: 1 }] })
   })
 
   it('keeps what could be written, and says that the rest could not', async () => {

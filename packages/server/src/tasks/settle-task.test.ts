@@ -90,7 +90,9 @@ describe('finishing is one transaction (F4, F11)', () => {
         outputs: after?.result?.outputs,
       },
     ])
-    expect(await listConversations(sql, 'ada')).toMatchObject([{ id: conversation.id, unread: 1 }])
+    expect(await listConversations(sql, 'ada')).toMatchObject({
+      conversations: [{ id: conversation.id, unread: 1 }],
+    })
     expect(await workOf(task.id)).toEqual([])
   })
 
@@ -136,7 +138,7 @@ describe('finishing is one transaction (F4, F11)', () => {
     expect(await findTask(sql, 'gus', failed.id)).toMatchObject({ status: 'failed', failure, result: null })
     expect(await findTask(sql, 'gus', cancelled.id)).toMatchObject({ status: 'cancelled', startedAt: null })
     expect(await sql`select from holdfast.messages where user_id = 'gus'`).toHaveLength(0)
-    expect(await listConversations(sql, 'gus')).toMatchObject([{ unread: 0 }])
+    expect(await listConversations(sql, 'gus')).toMatchObject({ conversations: [{ unread: 0 }] })
   })
 
   it('works with no files and with a conversation that is gone by now', async () => {
@@ -183,7 +185,7 @@ describe('two observers of one finish (F10)', () => {
       expect(own).toHaveLength(task?.status === 'completed' ? 1 : 0)
       messages += own.length
     }
-    expect(await listConversations(sql, 'ida')).toMatchObject([{ unread: messages }])
+    expect(await listConversations(sql, 'ida')).toMatchObject({ conversations: [{ unread: messages }] })
   })
 
   it('the loser changes nothing at all', async () => {

@@ -61,6 +61,11 @@ export async function settleInTransaction(
   await tx`
     update holdfast.tasks set
       status = ${settlement.status},
+      -- A create that was under way was a start, whatever became of it.
+      attempts = least(attempts + case when status = 'pending' and exists (
+        select from holdfast.provider_jobs j where j.task_id = ${taskId} and j.sending_at is not null
+      ) then 1 else 0 end, 32767),
+      next_attempt_at = null,
       progress = ${
         settlement.status === 'completed' ? tx`100` : tx`greatest(progress, ${progress}::smallint)`
       },

@@ -25,6 +25,9 @@ export interface TaskRow {
   estimatedAt: Date | null
   lane: Lane
   priority: number
+  attempts: number
+  lastError: string | null
+  nextAttemptAt: Date | null
   version: number
   createdAt: Date
   startedAt: Date | null
@@ -42,7 +45,8 @@ export function taskColumns(sql: Sql | Tx) {
     t.dead_lettered as "deadLettered",
     t.conversation_id as "conversationId", t.placeholder_id as "placeholderId", t.message_id as "messageId",
     case when t.unsaved <> '{}' then 'failed' when t.status = 'completed' then 'saved' else 'none' end as "saveState",
-    t.parent_id as "parentId", t.retry_of as "retryOf", t.estimated_at as "estimatedAt", t.lane, t.priority, t.version,
+    t.parent_id as "parentId", t.retry_of as "retryOf", t.estimated_at as "estimatedAt", t.lane, t.priority,
+    t.attempts, t.last_error as "lastError", t.next_attempt_at as "nextAttemptAt", t.version,
     t.created_at as "createdAt", t.started_at as "startedAt", t.finished_at as "finishedAt",
     t.deadline_at as "deadlineAt", t.updated_at as "updatedAt",
     case when t.status = 'completed' then
@@ -80,6 +84,9 @@ export function toTask(row: TaskRow, outputs: TaskOutput[] | null): Task {
     lane: row.lane,
     priority: row.priority,
     metadata: row.metadata,
+    attempts: row.attempts,
+    lastError: row.lastError,
+    nextAttemptAt: row.nextAttemptAt?.toISOString() ?? null,
     version: row.version,
     createdAt: row.createdAt.toISOString(),
     startedAt: row.startedAt?.toISOString() ?? null,

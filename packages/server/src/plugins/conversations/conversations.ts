@@ -1,19 +1,26 @@
-import type { Conversation } from '@holdfast/shared'
+import type { Conversation, ConversationList } from '@holdfast/shared'
 import type { Sql } from '../../database/connect.ts'
 import { HoldfastError } from '../../errors.ts'
 import { type ConversationRow, conversationColumns, toConversation } from './conversation-row.ts'
 
 const LIST_LIMIT = 200
 
-/** Latest activity first. */
-export async function listConversations(sql: Sql, userId: string): Promise<Conversation[]> {
-  const rows = await sql<ConversationRow[]>`
-    select ${conversationColumns(sql)} from holdfast.conversations c
+/** Latest activity first, and how many of all are unread. */
+export async function listConversations(sql: Sql, userId: string): Promise<ConversationList> {
+  const rows = await sql<(ConversationRow & { unreadConversations: number })[]>`
+    select ${conversationColumns(sql)}, (
+      select count(*)::int from holdfast.conversations u where u.user_id = ${userId} and u.unread_count > 0
+    ) as "unreadConversations"
+    from holdfast.conversations c
     where c.user_id = ${userId}
     order by coalesce(c.last_message_at, c.created_at) desc
     limit ${LIST_LIMIT}
   `
-  return rows.map(toConversation)
+  return {
+    conversations: rows.map(toConversation),
+    // Without a row there is no conversation at all.
+    unreadConversations: rows[0]?.unreadConversations ?? 0,
+  }
 }
 
 /** With an id of the caller's choice the same call can be repeated; an id that someone else has is not found. */

@@ -26,7 +26,8 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   const app = new Hono<AppEnv>()
   app.onError((error, c) => problemResponse(error, c))
   app.notFound((c) =>
-    problemResponse(new HoldfastError('NOT_FOUND', `There is nothing at ${c.req.method} ${c.req.path}.`), c),
+    // Without the address, which may carry a secret and would be logged.
+    problemResponse(new HoldfastError('NOT_FOUND', `There is nothing at this address for ${c.req.method}.`), c),
   )
 
   app.use(trace(context.log))
@@ -50,6 +51,8 @@ export function createApp(context: AppContext): Hono<AppEnv> {
           'Last-Event-ID',
           'X-Holdfast-Browser',
           'X-Holdfast-Epoch',
+          'traceparent',
+          'tracestate',
         ],
         exposeHeaders: ['X-Trace-Id', 'Retry-After', 'ETag'],
         maxAge: 600,

@@ -82,5 +82,5 @@ export interface AppEnv {
         outgoing?: { destroy(): void; readonly destroyed?: boolean; readonly stream?: { destroyed: boolean } }
       }
     | undefined
-  Variables: { identity: Identity; traceId: string; log: Logger }
+  Variables: { identity: Identity; traceId: string; log: Logger; isOpenToServices?: boolean }
 }

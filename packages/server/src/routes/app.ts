@@ -11,7 +11,7 @@ import { healthRoutes } from './health.ts'
 import { limitBody } from './limit-body.ts'
 import { metricsRoutes } from './metrics.ts'
 import { problemResponse } from './problem-response.ts'
-import { requireUser } from './require-user.ts'
+import { openToServices, requireUser } from './require-user.ts'
 import { streamRoutes } from './stream.ts'
 import { syncRoutes } from './sync.ts'
 import { taskRoutes } from './tasks.ts'
@@ -27,7 +27,10 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   app.onError((error, c) => problemResponse(error, c))
   app.notFound((c) =>
     // Without the address, which may carry a secret and would be logged.
-    problemResponse(new HoldfastError('NOT_FOUND', `There is nothing at this address for ${c.req.method}.`), c),
+    problemResponse(
+      new HoldfastError('NOT_FOUND', `There is nothing at this address for ${c.req.method}.`),
+      c,
+    ),
   )
 
   app.use(trace(context.log))
@@ -71,6 +74,7 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   app.route('/', metricsRoutes(context))
   // Outside of /v1: a URL of a file carries its own permission.
   if (context.files) app.route('/', fileRoutes(context.files))
+  app.use('/v1/tasks/*', openToServices)
   app.use('/v1/*', requireUser(context.authenticate, context.isServiceKey))
   app.route('/v1/tasks', taskRoutes(context))
   app.route('/v1/sync', syncRoutes(context))

@@ -5,8 +5,11 @@ import type { Authenticate, Identity } from '../auth/authenticate.ts'
 import { HoldfastError } from '../errors.ts'
 import type { AppEnv } from './app-context.ts'
 
-/** What a service key opens: tasks, and nothing else. */
-const OPEN_TO_SERVICES = /^\/v1\/tasks(\/|$)/
+/** Marks what a service key opens. By the router and not by the address: the API may be mounted under any path. */
+export const openToServices = createMiddleware<AppEnv>(async (c, next) => {
+  c.set('isOpenToServices', true)
+  await next()
+})
 
 /**
  * Nobody passes without a good token (S2), or a service key. Both are read from the header only, so they never stand in
@@ -33,7 +36,7 @@ async function identifyService(c: Context<AppEnv>): Promise<Identity> {
       'A service key must not be used in a browser. If it has been in a page, replace it now.',
     )
   }
-  if (!OPEN_TO_SERVICES.test(c.req.path)) {
+  if (!c.get('isOpenToServices')) {
     throw new HoldfastError('FORBIDDEN', 'A service key is for /v1/tasks only.')
   }
   const named = actingForUser.safeParse(c.req.query('userId') ?? (await userIdInBody(c)))

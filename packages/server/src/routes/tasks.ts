@@ -92,13 +92,13 @@ export function taskRoutes({
       return c.json({ task })
     })
     .post('/:id/retry', async (c) => {
-      const { userId, plan = null } = c.get('identity')
+      const { userId, plan = null, isService = false } = c.get('identity')
       const { task, created } = await retryTask(sql, submit, {
         userId,
         taskId: readId(c, 'task'),
         idempotencyKey: readIdempotencyKey(c),
         traceId: c.get('traceId'),
-        perMinute: tasksPerMinute,
+        ...(isService ? {} : { perMinute: tasksPerMinute }),
         keepMs: (type) => keepResults({ userId, type, plan }),
       })
       if (created) {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { LANES, type Lane } from '@holdfast/shared'
-import type { JwtAuthOptions } from './auth/jwt-authenticate.ts'
+import { checkJwtAuth, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
 import { CREDIT_ENVIRONMENT, type CreditSettings, readCreditSettings } from './credit-settings.ts'
 import { checkEndpoints, type TaskEvent, type WebhookEndpoint } from './deliveries/endpoint.ts'
 import { type ObjectSettings, readAddress, readObjectSettings } from './objects/object-settings.ts'
@@ -53,8 +53,11 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['LOG_LEVEL', 'trace, debug, info, warn, error, fatal or silent (serve: info, dev: warn)'],
   ['SUPABASE_URL', 'check tokens by the public keys of this Supabase project'],
   ['SUPABASE_JWT_SECRET', 'check tokens by this HS256 secret'],
-  ['JWKS_URL, JWT_SECRET', 'the same for any other issuer'],
-  ['JWT_ISSUER, JWT_AUDIENCE', 'what iss and aud must be'],
+  ['JWKS_URL, JWT_SECRET', 'the same for any other issuer; a secret has 32 bytes or more'],
+  [
+    'JWT_ISSUER, JWT_AUDIENCE',
+    'what iss and aud must be; needed with JWKS_URL (audience none: tokens name none)',
+  ],
   [
     'LOCK',
     'which replica works: advisory (PostgreSQL), redis, or none for all at once (serve: advisory, or redis with REDIS_URL)',
@@ -142,12 +145,18 @@ function readAuth(env: NodeJS.ProcessEnv): JwtAuthOptions | null {
   if (!secret && !jwksUrl) return null
   const issuer = text(env.JWT_ISSUER) ?? (supabase ? `${supabase}/auth/v1` : null)
   const audience = text(env.JWT_AUDIENCE) ?? (supabase || env.SUPABASE_JWT_SECRET ? 'authenticated' : null)
-  return {
+  const auth: JwtAuthOptions = {
     ...(secret ? { secret } : {}),
     ...(jwksUrl ? { jwksUrl } : {}),
     ...(issuer ? { issuer } : {}),
-    ...(audience ? { audience } : {}),
+    ...(audience ? { audience: audience === 'none' ? false : audience } : {}),
   }
+  checkJwtAuth(auth, {
+    secret: text(env.SUPABASE_JWT_SECRET) ? 'SUPABASE_JWT_SECRET' : 'JWT_SECRET',
+    issuer: 'JWT_ISSUER',
+    audience: 'JWT_AUDIENCE (or "none", if its tokens name no audience)',
+  })
+  return auth
 }
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']

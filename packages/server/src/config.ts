@@ -28,6 +28,9 @@ export interface Config {
   streamsPerUser: number | null
   lanes: Lane[] | null
   tasksPerMinute: number | null
+  unfinishedTasks: number | null
+  requestsPerMinute: { user: number | null; address: number | null }
+  trustProxy: number | null
   /** Null: nothing is charged. */
   credits: CreditSettings | null
   metricsToken: string | null
@@ -71,6 +74,10 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['STREAMS_PER_USER', 'how many streams a user may have open at one process (20)'],
   ['LANES', 'lanes that this process serves, separated by commas (all)'],
   ['TASKS_PER_MINUTE', 'how many tasks a user may create in a minute (60)'],
+  ['TASKS_UNFINISHED', 'how many tasks of a user may be unfinished at a time (100)'],
+  ['REQUESTS_PER_MINUTE', 'how many requests a minute each process takes of one user (600)'],
+  ['REQUESTS_PER_MINUTE_ANONYMOUS', 'and of one address without a good token (60)'],
+  ['TRUST_PROXY', 'how many proxies stand in front and write X-Forwarded-For (0: it is not believed)'],
   ...CREDIT_ENVIRONMENT,
   [
     'WEBHOOK_URL, WEBHOOK_SECRET',
@@ -127,6 +134,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     streamsPerUser: positive('STREAMS_PER_USER', env.STREAMS_PER_USER),
     lanes: readLanes(env.LANES),
     tasksPerMinute: positive('TASKS_PER_MINUTE', env.TASKS_PER_MINUTE),
+    unfinishedTasks: positive('TASKS_UNFINISHED', env.TASKS_UNFINISHED),
+    requestsPerMinute: {
+      user: positive('REQUESTS_PER_MINUTE', env.REQUESTS_PER_MINUTE),
+      address: positive('REQUESTS_PER_MINUTE_ANONYMOUS', env.REQUESTS_PER_MINUTE_ANONYMOUS),
+    },
+    trustProxy: hops('TRUST_PROXY', env.TRUST_PROXY),
     credits: readCreditSettings(env),
     metricsToken: text(env.METRICS_TOKEN),
     alertWebhookUrl: webAddress('ALERT_WEBHOOK_URL', env.ALERT_WEBHOOK_URL),
@@ -233,6 +246,15 @@ function readLanes(value: string | undefined): Lane[] | null {
   const known = names.filter((name): name is Lane => LANES.some((lane) => lane === name))
   if (known.length < names.length) throw new Error(`LANES is "${value}"; the lanes are ${LANES.join(', ')}.`)
   return known
+}
+
+function hops(name: string, value: string | undefined): number | null {
+  const given = text(value)
+  if (given === null) return null
+  if (!/^\d$/.test(given)) {
+    throw new Error(`${name} is "${given}"; it must be the number of proxies in front, 0 to 9.`)
+  }
+  return Number(given)
 }
 
 function positive(name: string, value: string | undefined): number | null {

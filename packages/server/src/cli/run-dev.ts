@@ -16,6 +16,7 @@ import { openObjectStore } from '../objects/open-object-store.ts'
 import { createKie } from '../providers/kie/kie.ts'
 import { addDevLogin } from '../routes/dev-login.ts'
 import { addStudio } from '../routes/studio.ts'
+import { limitOptions } from './limit-options.ts'
 import { closeServer, listen } from './listen.ts'
 import { mirrorOptions } from './mirror-options.ts'
 import { openBus } from './open-bus.ts'
@@ -81,7 +82,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
       hot: openHot(config, log),
       ...(config.streamsPerUser ? { streams: { perUser: config.streamsPerUser } } : {}),
       ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
-      ...(config.tasksPerMinute ? { tasksPerMinute: config.tasksPerMinute } : {}),
+      ...limitOptions(config),
       ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),
       ...(config.alertWebhookUrl ? { alertWebhook: { url: config.alertWebhookUrl } } : {}),
       serviceKeys: config.serviceKeys,

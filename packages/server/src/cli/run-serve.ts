@@ -3,6 +3,7 @@ import { createHoldfast } from '../create-holdfast.ts'
 import { createLog } from '../log.ts'
 import { openObjectStore } from '../objects/open-object-store.ts'
 import { KEY_VARIABLES } from '../provider-settings.ts'
+import { limitOptions } from './limit-options.ts'
 import { closeServer, listen } from './listen.ts'
 import { mirrorOptions } from './mirror-options.ts'
 import { openBus } from './open-bus.ts'
@@ -45,7 +46,7 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
     log,
     ...(config.streamsPerUser ? { streams: { perUser: config.streamsPerUser } } : {}),
     ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
-    ...(config.tasksPerMinute ? { tasksPerMinute: config.tasksPerMinute } : {}),
+    ...limitOptions(config),
     ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),
     ...(config.alertWebhookUrl ? { alertWebhook: { url: config.alertWebhookUrl } } : {}),
     serviceKeys: config.serviceKeys,

@@ -12,8 +12,10 @@ import type { Settle } from '../tasks/create-settle.ts'
 import type { Submit } from '../tasks/create-task.ts'
 import type { KeepResults } from '../tasks/keep-results.ts'
 import type { Presenter } from '../tasks/present-tasks.ts'
+import type { Room } from '../tasks/require-room.ts'
 import type { Save } from '../tasks/save-task.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
+import type { RequestLimits } from './request-limits.ts'
 
 /** What the routes need of the rest. */
 export interface AppContext {
@@ -37,7 +39,9 @@ export interface AppContext {
   metrics: Metrics
   metricsToken: string | null
   route: RouteTask
-  tasksPerMinute: number
+  /** How many tasks a user with that plan may have. */
+  room(plan: string | null): Room
+  requests: RequestLimits
   keepResults: KeepResults
   corsOrigins: readonly string[]
   streams: StreamOptions

@@ -25,13 +25,11 @@ const MAX_BODY_BYTES = 256 * 1024
 export function createApp(context: AppContext): Hono<AppEnv> {
   const app = new Hono<AppEnv>()
   app.onError((error, c) => problemResponse(error, c))
-  app.notFound((c) =>
+  app.notFound((c) => {
+    context.requests.stranger(c)
     // Without the address, which may carry a secret and would be logged.
-    problemResponse(
-      new HoldfastError('NOT_FOUND', `There is nothing at this address for ${c.req.method}.`),
-      c,
-    ),
-  )
+    throw new HoldfastError('NOT_FOUND', `There is nothing at this address for ${c.req.method}.`)
+  })
 
   app.use(trace(context.log))
   app.use(
@@ -75,7 +73,7 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   // Outside of /v1: a URL of a file carries its own permission.
   if (context.files) app.route('/', fileRoutes(context.files))
   app.use('/v1/tasks/*', openToServices)
-  app.use('/v1/*', requireUser(context.authenticate, context.isServiceKey))
+  app.use('/v1/*', requireUser(context))
   app.route('/v1/tasks', taskRoutes(context))
   app.route('/v1/sync', syncRoutes(context))
   app.route('/v1/stream', streamRoutes(context))

@@ -20,7 +20,7 @@ export function taskRoutes({
   engine,
   providers,
   route,
-  tasksPerMinute,
+  room,
   keepResults,
 }: AppContext) {
   /** What a call that changes something answers with: the task again with the URLs of its files, if it has any. */
@@ -50,7 +50,7 @@ export function taskRoutes({
         idempotencyKey,
         traceId: c.get('traceId'),
         lane,
-        ...(isService ? {} : { perMinute: tasksPerMinute }),
+        ...(isService ? {} : { room: room(plan) }),
         keepMs: await keepResults({ userId, type: body.type, plan }),
       })
       if (created) {
@@ -98,7 +98,7 @@ export function taskRoutes({
         taskId: readId(c, 'task'),
         idempotencyKey: readIdempotencyKey(c),
         traceId: c.get('traceId'),
-        ...(isService ? {} : { perMinute: tasksPerMinute }),
+        ...(isService ? {} : { room: room(plan) }),
         keepMs: (type) => keepResults({ userId, type, plan }),
       })
       if (created) {

@@ -38,7 +38,7 @@ import {
 import { createRequestLimits, type RequestsPerMinute } from './routes/request-limits.ts'
 import { defaultRetention, type Retention } from './sweeps/sweep-old-rows.ts'
 import { createSettle } from './tasks/create-settle.ts'
-import { createTask, type Submit } from './tasks/create-task.ts'
+import { createTask } from './tasks/create-task.ts'
 import { type KeepResults, keepByPlan } from './tasks/keep-results.ts'
 import { createPresenter } from './tasks/present-tasks.ts'
 import { createSave } from './tasks/save-task.ts'
@@ -48,7 +48,7 @@ import { createUserTurns } from './tasks/user-turns.ts'
 const DEFAULT_TASKS_PER_MINUTE = 60
 const DEFAULT_UNFINISHED_TASKS = 100
 /** Creates of one user that may wait for each other in this process. */
-const MOST_CREATES_WAITING = 64
+const MOST_CREATES_WAITING = 128
 
 export interface HoldfastConfig extends PluginSettings {
   /** A PostgreSQL URL, or a postgres.js pool of yours (which you then close yourself). */
@@ -201,11 +201,10 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   )
   bus.onWork(engine.wake)
   const takeTurn = createUserTurns(MOST_CREATES_WAITING)
-  const create: Submit = (input) => createTask(sql, types, input, plugins)
   const { unfinishedTasks = DEFAULT_UNFINISHED_TASKS } = config
   const app = createApp({
     sql,
-    submit: (input) => (input.room ? takeTurn(input.userId, () => create(input)) : create(input)),
+    submit: (input) => createTask(sql, types, input, plugins, takeTurn),
     settle,
     save: createSave({ sql, plugins, log }),
     present,

@@ -26,7 +26,10 @@ export async function runDeliveries(
       metrics.claimed(work.endpoint, 'deliver', [work])
       const finished = runDelivery(context, work)
         .catch((error: unknown) => {
-          log[isDatabaseAway(error) ? 'warn' : 'error']({ err: error }, 'a webhook could not be sent')
+          log[isDatabaseAway(error) ? 'warn' : 'error'](
+            { err: error, taskId: work.taskId, traceId: work.traceId },
+            'a webhook could not be sent',
+          )
         })
         .finally(() => {
           underWay.delete(finished)

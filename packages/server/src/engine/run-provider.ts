@@ -35,6 +35,8 @@ const MOST_PER_CLAIM = 1_000
 
 interface Step {
   workId: string
+  taskId: string
+  traceId: string | null
   lane: string
   lagMs: number
 }
@@ -96,7 +98,7 @@ async function pump<T extends Step>(
       if (handBack && (stopping.aborted || performance.now() - claimedAt > mayWaitMs)) handBack(context, work)
       else await run(context, provider, work)
     } catch (error) {
-      describe(log, error, kind)
+      describe(log, error, kind, work)
     }
     if (kind === 'submit') creating.delete(work.workId)
     own.count -= 1
@@ -162,6 +164,9 @@ async function pump<T extends Step>(
 }
 
 /** The claim has already set when the step is tried again. */
-function describe(log: Logger, error: unknown, kind: WorkKind): void {
-  log[isDatabaseAway(error) ? 'warn' : 'error']({ err: error, kind }, 'a step could not be finished')
+function describe(log: Logger, error: unknown, kind: WorkKind, { taskId, traceId }: Step): void {
+  log[isDatabaseAway(error) ? 'warn' : 'error'](
+    { err: error, kind, taskId, traceId },
+    'a step could not be finished',
+  )
 }

@@ -1,7 +1,9 @@
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
+import { hastenPolls, shortestPollMs } from '../engine/hasten-polls.ts'
 import { HoldfastError } from '../errors.ts'
+import { createPollWatch, type PollWatch } from '../streams/poll-watch.ts'
 import { adminRoutes } from './admin.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { conversationRoutes } from './conversations.ts'
@@ -74,11 +76,27 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   if (context.files) app.route('/', fileRoutes(context.files))
   app.use('/v1/tasks/*', openToServices)
   app.use('/v1/*', requireUser(context))
-  app.route('/v1/tasks', taskRoutes(context))
-  app.route('/v1/sync', syncRoutes(context))
+  const watch = watchPolls(context)
+  app.route('/v1/tasks', taskRoutes(context, watch))
+  app.route('/v1/sync', syncRoutes(context, watch))
   app.route('/v1/stream', streamRoutes(context))
   if (context.conversations) app.route('/v1/conversations', conversationRoutes(context))
   app.route('/v1/credits', creditRoutes(context))
   app.route('/v1/admin', adminRoutes(context))
   return app
+}
+
+function watchPolls({ sql, bus, engine, providers, log, stopping }: AppContext): PollWatch {
+  const watch = createPollWatch({
+    bus,
+    onWatched(userId) {
+      // Nobody waits for it: it only makes the next poll come sooner.
+      hastenPolls(sql, userId, shortestPollMs(providers)).then(
+        () => engine.wake(),
+        (error: unknown) => log.debug({ err: error, userId }, 'polls could not be hastened'),
+      )
+    },
+  })
+  stopping.addEventListener('abort', () => watch.close())
+  return watch
 }

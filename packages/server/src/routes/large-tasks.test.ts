@@ -126,7 +126,7 @@ describe('many creates of one user at the same moment', () => {
     await test.sql.begin(async (tx) => {
       // As if one of them took very long.
       await tx`select pg_advisory_xact_lock(hashtextextended('holdfast:user:hal', 0))`
-      const creates = Array.from({ length: 80 }, () =>
+      const creates = Array.from({ length: 140 }, () =>
         submit('hal', { prompt: 'a fox' }).then(({ status }) => settled.push(status)),
       )
       // With a connection each, the pool would be used up and this would wait for ever.
@@ -135,9 +135,9 @@ describe('many creates of one user at the same moment', () => {
       expect(settled.every((status) => status === 429)).toBe(true)
       void Promise.all(creates)
     })
-    await expect.poll(() => settled.length, { timeout: 15_000 }).toBe(80)
+    await expect.poll(() => settled.length, { timeout: 15_000 }).toBe(140)
     expect(settled.filter((status) => status === 201)).toHaveLength(2)
-    expect(settled.filter((status) => status === 429)).toHaveLength(78)
+    expect(settled.filter((status) => status === 429)).toHaveLength(138)
   })
 })
 

@@ -1,7 +1,7 @@
 import type { Settlement } from '../tasks/settle-task.ts'
 import { silentAfterOf } from '../tasks/task-types.ts'
 import type { SweepContext } from './run-sweeps.ts'
-import { sparingOthers } from './sparing-others.ts'
+import { sparingOthers, traceIdOf } from './sparing-others.ts'
 
 const MOST = 1_000
 
@@ -20,6 +20,7 @@ const SILENT_TOO_LONG: Settlement = {
 interface Silent {
   taskId: string
   type: string
+  traceId: string | null
   workId: string
   epoch: number
   silentMs: number
@@ -32,24 +33,27 @@ interface Silent {
 export async function sweepSilent({ sql, settle, bus, types, log }: SweepContext): Promise<number> {
   const names = Object.keys(types)
   const silent = await sql<Silent[]>`
-    select t.id as "taskId", t.type, w.id::text as "workId", w.epoch,
+    select t.id as "taskId", t.type, ${traceIdOf(sql)} as "traceId", w.id::text as "workId", w.epoch,
       (extract(epoch from now() - w.silent_since) * 1000)::float8 as "silentMs"
     from unnest(${names}::text[], ${names.map((name) => silentAfterOf(types[name]))}::float8[]) as l (type, after_ms)
       join holdfast.work w on w.silent_since <= now() - l.after_ms * interval '1 ms' and w.kind = 'poll'
       join holdfast.tasks t on t.id = w.task_id and t.type = l.type
     order by w.silent_since limit ${MOST}
   `
-  for (const { taskId, type, workId, epoch, silentMs } of silent) {
+  for (const { taskId, type, traceId, workId, epoch, silentMs } of silent) {
     const policy = types[type]?.whenSilent ?? 'fail'
     if (silentMs < silentAfterOf(types[type]) + LAST_CHANCE_MS || policy === 'keep') {
-      log.error({ alert: 'CRITICAL', taskId, type, silentMs }, 'nothing heard of a running task for too long')
+      log.error(
+        { alert: 'CRITICAL', taskId, traceId, type, silentMs },
+        'nothing heard of a running task for too long',
+      )
       await sql`
         update holdfast.work set due_at = now(), epoch = epoch + 1
         where task_id = ${taskId} and kind = 'poll' and id = ${workId} and epoch = ${epoch} and due_at > now()
       `
       continue
     }
-    const result = await sparingOthers(log, taskId, () =>
+    const result = await sparingOthers(log, { taskId, traceId }, () =>
       settle(taskId, SILENT_TOO_LONG, { fence: { workId, epoch } }),
     )
     if (result?.kind === 'settled') bus.publish(result.userId)

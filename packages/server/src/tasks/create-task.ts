@@ -13,6 +13,7 @@ import { type Room, requireRoom } from './require-room.ts'
 import { scrubSecrets } from './scrub-secrets.ts'
 import { bytesOf, shownParams } from './shown-params.ts'
 import { maxParamsBytesOf, type TaskType, type TaskTypes } from './task-types.ts'
+import type { TakeUserTurn } from './user-turns.ts'
 
 export interface CreateTaskInput {
   userId: string
@@ -50,6 +51,7 @@ export async function createTask(
   types: TaskTypes,
   input: CreateTaskInput,
   plugins: readonly Plugin[] = [],
+  takeTurn: TakeUserTurn = (_, work) => work(),
 ): Promise<Created> {
   const { userId, body } = input
   const bodyHash = canonicalHash({ ...body, retryOf: input.retryOf ?? null })
@@ -77,9 +79,10 @@ export async function createTask(
   const adoption = readAdoption(body, type, Date.now())
 
   try {
-    const taskId = await transaction(sql, (tx, over) =>
-      insert(tx, over, { input, submission, key, plugins, type, adoption }),
-    )
+    const write = () =>
+      transaction(sql, (tx, over) => insert(tx, over, { input, submission, key, plugins, type, adoption }))
+    // Only those who are counted wait for each other.
+    const taskId = await (input.room ? takeTurn(userId, write) : write())
     const task = await findTask(sql, userId, taskId)
     if (!task) throw new HoldfastError('NOT_FOUND')
     return { task, created: true }

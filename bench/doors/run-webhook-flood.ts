@@ -41,7 +41,7 @@ export async function runWebhookFlood({ server, webhookAddresses }: DoorsLab) {
   }
   const quietP99Ms = percentile(times, 0.99)
   times.length = 0
-  const cpuBefore = await cpuSecondsOf(server.pid)
+  const cpuBefore = await cpuMsOf(server.pid)
   const before = await residentBytes(server.pid)
 
   const asking = (async () => {
@@ -53,7 +53,7 @@ export async function runWebhookFlood({ server, webhookAddresses }: DoorsLab) {
   })()
   const statuses: number[] = []
   for (const url of addresses) statuses.push(...(await flood(url, { count: AT_ONCE, bytes: BODY_BYTES })))
-  const cpuSeconds = (await cpuSecondsOf(server.pid)) - cpuBefore
+  const cpuMs = (await cpuMsOf(server.pid)) - cpuBefore
   isOver = true
   await asking
   await health.close()
@@ -62,7 +62,7 @@ export async function runWebhookFlood({ server, webhookAddresses }: DoorsLab) {
     addresses: addresses.length,
     bodies: statuses.length,
     refused: statuses.filter((status) => status === 0 || (status >= 400 && status < 600)).length,
-    cpuMsPerBody: round((cpuSeconds * 1_000) / statuses.length),
+    cpuMsPerBody: round(cpuMs / statuses.length),
     quietHealthzP99Ms: round(quietP99Ms),
     healthzP50Ms: round(percentile(times, 0.5)),
     healthzP99Ms: round(percentile(times, 0.99)),
@@ -91,4 +91,5 @@ async function residentBytes(pid: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
 }
 
+const cpuMsOf = async (pid: number) => ((await cpuSecondsOf(pid)) ?? Number.NaN) * 1_000
 const round = (value: number) => Math.round(value * 10) / 10

@@ -82,6 +82,7 @@ export interface AppEnv {
   /** What is underneath, where that is `node:http` or `node:http2`. */
   Bindings:
     | {
+        incoming?: { readonly httpVersionMajor?: number }
         /** Over HTTP/2 only its stream tells whether it is gone. */
         outgoing?: { destroy(): void; readonly destroyed?: boolean; readonly stream?: { destroyed: boolean } }
       }

@@ -73,7 +73,10 @@ export function webhookRoutes({ sql, bus, engine, types, providers, metrics, req
     } catch (error) {
       if (!(error instanceof HoldfastError) || PROBLEMS[error.code].status >= 500) throw error
       // Vendors call from few addresses, and what they rightly send is not counted.
-      if (!isProven) requests.stranger(c)
+      if (!isProven) {
+        hangUp(c)
+        requests.stranger(c)
+      }
       const reason = error.cause instanceof Error ? error.cause.message : error.message
       c.get('log').warn({ provider: providers.has(name) ? name : null, reason }, 'a webhook was refused')
       throw error
@@ -86,6 +89,15 @@ export function webhookRoutes({ sql, bus, engine, types, providers, metrics, req
       const { taskId, secret } = c.req.param()
       return receive(c, { taskId, secret })
     })
+}
+
+/**
+ * Has the connection closed with the answer, where much is still to come: it would all be received, only to be dropped.
+ * A stranger may miss the answer by that. Over HTTP/2 only the stream ends, by itself.
+ */
+function hangUp(c: Context<AppEnv>): void {
+  const isSmall = Number(c.req.header('content-length') ?? Number.NaN) <= UNPROVEN_BYTES
+  if (c.env?.incoming?.httpVersionMajor === 1 && !isSmall) c.header('Connection', 'close')
 }
 
 type Read = Parameters<typeof hearWebhook>[2]['read']

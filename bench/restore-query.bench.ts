@@ -92,6 +92,7 @@ try {
   const holdfast = createHoldfast({
     database: sql,
     auth: async (token) => ({ userId: token, expiresAt: null }),
+    requestsPerMinute: { user: 1_000_000, address: 1_000_000 },
     providers: [idleProvider],
     types: idleTypes,
     log: createLog('warn'),

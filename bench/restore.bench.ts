@@ -81,6 +81,7 @@ try {
   const holdfast = createHoldfast({
     database: sql,
     auth: async (token) => ({ userId: token, expiresAt: null }),
+    requestsPerMinute: { user: 1_000_000, address: 1_000_000 },
     providers: [idleProvider],
     types: idleTypes,
     // Tabs that are closed in the middle of a stream are worth a warning elsewhere.

@@ -46,6 +46,7 @@ async function find(): Promise<FindOutcome> {
 const holdfast = createHoldfast({
   database: databaseUrl,
   auth: async (token) => ({ userId: token, expiresAt: null }),
+  requestsPerMinute: { user: 1_000_000, address: 1_000_000 },
   serviceKeys: [SERVICE_KEY],
   // KIE cannot cancel; with a provider that can, that path runs too.
   providers: [

@@ -35,6 +35,8 @@ const holdfast = createHoldfast({
   lock: openLock(),
   route: ({ userId }) => laneOfUser(userId),
   tasksPerMinute: 1_000_000,
+  unfinishedTasks: 1_000_000,
+  requestsPerMinute: { user: 1_000_000, address: 1_000_000 },
   engine: settings.engine,
   streams: { sweepMs: 1_000 },
   log,

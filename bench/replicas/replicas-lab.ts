@@ -89,6 +89,8 @@ export async function openReplicasLab(): Promise<ReplicasLab> {
           JWT_ISSUER: TEST_ISSUER,
           JWT_AUDIENCE: TEST_AUDIENCE,
           KIE_API_KEY: 'replicas-key',
+          REQUESTS_PER_MINUTE: '1000000',
+          REQUESTS_PER_MINUTE_ANONYMOUS: '1000000',
           KIE_BASE_URL: kie.url,
           HOLDFAST_DATA_DIR: join(folder, `files-${bus}`),
         }

@@ -15,6 +15,7 @@ export interface ServerOptions {
 /** A server in a process of its own. */
 export interface Replica {
   url: string
+  pid: number
   isAlive(): boolean
   /** The end of its log. */
   said(): string
@@ -86,6 +87,7 @@ export async function startServer(options: ServerOptions): Promise<Replica> {
 
   return {
     url,
+    pid: child.pid ?? 0,
     isAlive: () => alive,
     said: () => log,
     async metric(name, labels = '') {

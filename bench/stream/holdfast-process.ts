@@ -23,6 +23,7 @@ const tasks = await seedRunning(sql, settings.users)
 const holdfast = createHoldfast({
   database: sql,
   auth: async (token) => ({ userId: token, expiresAt: null }),
+  requestsPerMinute: { user: 1_000_000, address: 1_000_000 },
   providers: [idleProvider],
   types: idleTypes,
   bus,

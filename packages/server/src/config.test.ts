@@ -2,6 +2,8 @@ import { isAbsolute } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from './config.ts'
 
+const SECRET = 'a-secret-of-at-least-thirty-two-bytes'
+
 describe('readConfig', () => {
   it('needs nothing: embedded database, loopback, no other origin', () => {
     expect(readConfig({})).toMatchObject({
@@ -80,18 +82,39 @@ describe('readConfig', () => {
     ],
     [
       'Supabase by its secret',
-      { SUPABASE_JWT_SECRET: 'secret' },
-      { secret: 'secret', audience: 'authenticated' },
+      { SUPABASE_JWT_SECRET: SECRET },
+      { secret: SECRET, audience: 'authenticated' },
     ],
-    ['any secret', { JWT_SECRET: 'secret' }, { secret: 'secret' }],
+    ['any secret', { JWT_SECRET: SECRET }, { secret: SECRET }],
     [
       'any issuer',
       { JWKS_URL: 'https://i.example/keys', JWT_ISSUER: 'https://i.example', JWT_AUDIENCE: 'us' },
       { jwksUrl: 'https://i.example/keys', issuer: 'https://i.example', audience: 'us' },
     ],
+    [
+      'an issuer whose tokens name no audience',
+      { JWKS_URL: 'https://i.example/keys', JWT_ISSUER: 'https://i.example', JWT_AUDIENCE: 'none' },
+      { jwksUrl: 'https://i.example/keys', issuer: 'https://i.example', audience: false },
+    ],
     ['an issuer without keys', { JWT_ISSUER: 'https://i.example' }, null],
   ])('checks tokens by %s', (_, env, auth) => {
     expect(readConfig(env).auth).toEqual(auth)
+  })
+
+  it.each<[string, NodeJS.ProcessEnv, RegExp]>([
+    ['keys alone', { JWKS_URL: 'https://i.example/keys' }, /JWT_ISSUER and JWT_AUDIENCE/],
+    ['no audience', { JWKS_URL: 'https://i.example/keys', JWT_ISSUER: 'https://i.example' }, /JWT_AUDIENCE/],
+    ['no issuer', { JWKS_URL: 'https://i.example/keys', JWT_AUDIENCE: 'us' }, /JWT_ISSUER/],
+    ['a short secret', { JWT_SECRET: 'brief-but-mine' }, /JWT_SECRET .*32 bytes.*openssl rand/],
+    ['a secret of one less', { JWT_SECRET: 'x'.repeat(31) }, /JWT_SECRET .*32 bytes/],
+    [
+      'a short secret of Supabase',
+      { SUPABASE_JWT_SECRET: 'brief-but-mine' },
+      /SUPABASE_JWT_SECRET .*32 bytes/,
+    ],
+  ])('refuses to check tokens by %s, and says what to set', (_, env, message) => {
+    expect(() => readConfig(env)).toThrow(message)
+    expect(() => readConfig(env)).not.toThrow('brief-but-mine')
   })
 
   it('knows production', () => {

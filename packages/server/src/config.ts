@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { LANES, type Lane } from '@holdfast/shared'
-import type { JwtAuthOptions } from './auth/jwt-authenticate.ts'
+import { checkJwtAuth, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
 import { CREDIT_ENVIRONMENT, type CreditSettings, readCreditSettings } from './credit-settings.ts'
 import { checkEndpoints, type TaskEvent, type WebhookEndpoint } from './deliveries/endpoint.ts'
 import { type ObjectSettings, readAddress, readObjectSettings } from './objects/object-settings.ts'
@@ -30,6 +30,9 @@ export interface Config {
   streamsPerUser: number | null
   lanes: Lane[] | null
   tasksPerMinute: number | null
+  unfinishedTasks: number | null
+  requestsPerMinute: { user: number | null; address: number | null }
+  trustProxy: number | null
   /** Null: nothing is charged. */
   credits: CreditSettings | null
   metricsToken: string | null
@@ -56,8 +59,11 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['LOG_FORMAT', 'pretty or json (pretty in dev and at a terminal, else json)'],
   ['SUPABASE_URL', 'check tokens by the public keys of this Supabase project'],
   ['SUPABASE_JWT_SECRET', 'check tokens by this HS256 secret'],
-  ['JWKS_URL, JWT_SECRET', 'the same for any other issuer'],
-  ['JWT_ISSUER, JWT_AUDIENCE', 'what iss and aud must be'],
+  ['JWKS_URL, JWT_SECRET', 'the same for any other issuer; a secret has 32 bytes or more'],
+  [
+    'JWT_ISSUER, JWT_AUDIENCE',
+    'what iss and aud must be; needed with JWKS_URL (audience none: tokens name none)',
+  ],
   [
     'LOCK',
     'which replica works: advisory (PostgreSQL), redis, or none for all at once (serve: advisory, or redis with REDIS_URL)',
@@ -71,6 +77,10 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['STREAMS_PER_USER', 'how many streams a user may have open at one process (20)'],
   ['LANES', 'lanes that this process serves, separated by commas (all)'],
   ['TASKS_PER_MINUTE', 'how many tasks a user may create in a minute (60)'],
+  ['TASKS_UNFINISHED', 'how many tasks of a user may be unfinished at a time (100)'],
+  ['REQUESTS_PER_MINUTE', 'how many requests a minute each process takes of one user (600)'],
+  ['REQUESTS_PER_MINUTE_ANONYMOUS', 'and of one address without a good token (60)'],
+  ['TRUST_PROXY', 'how many proxies stand in front and write X-Forwarded-For (0: it is not believed)'],
   ...CREDIT_ENVIRONMENT,
   [
     'WEBHOOK_URL, WEBHOOK_SECRET',
@@ -128,6 +138,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     streamsPerUser: positive('STREAMS_PER_USER', env.STREAMS_PER_USER),
     lanes: readLanes(env.LANES),
     tasksPerMinute: positive('TASKS_PER_MINUTE', env.TASKS_PER_MINUTE),
+    unfinishedTasks: positive('TASKS_UNFINISHED', env.TASKS_UNFINISHED),
+    requestsPerMinute: {
+      user: positive('REQUESTS_PER_MINUTE', env.REQUESTS_PER_MINUTE),
+      address: positive('REQUESTS_PER_MINUTE_ANONYMOUS', env.REQUESTS_PER_MINUTE_ANONYMOUS),
+    },
+    trustProxy: hops('TRUST_PROXY', env.TRUST_PROXY),
     credits: readCreditSettings(env),
     metricsToken: text(env.METRICS_TOKEN),
     alertWebhookUrl: webAddress('ALERT_WEBHOOK_URL', env.ALERT_WEBHOOK_URL),
@@ -146,12 +162,18 @@ function readAuth(env: NodeJS.ProcessEnv): JwtAuthOptions | null {
   if (!secret && !jwksUrl) return null
   const issuer = text(env.JWT_ISSUER) ?? (supabase ? `${supabase}/auth/v1` : null)
   const audience = text(env.JWT_AUDIENCE) ?? (supabase || env.SUPABASE_JWT_SECRET ? 'authenticated' : null)
-  return {
+  const auth: JwtAuthOptions = {
     ...(secret ? { secret } : {}),
     ...(jwksUrl ? { jwksUrl } : {}),
     ...(issuer ? { issuer } : {}),
-    ...(audience ? { audience } : {}),
+    ...(audience ? { audience: audience === 'none' ? false : audience } : {}),
   }
+  checkJwtAuth(auth, {
+    secret: text(env.SUPABASE_JWT_SECRET) ? 'SUPABASE_JWT_SECRET' : 'JWT_SECRET',
+    issuer: 'JWT_ISSUER',
+    audience: 'JWT_AUDIENCE (or "none", if its tokens name no audience)',
+  })
+  return auth
 }
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -234,6 +256,15 @@ function readLanes(value: string | undefined): Lane[] | null {
   const known = names.filter((name): name is Lane => LANES.some((lane) => lane === name))
   if (known.length < names.length) throw new Error(`LANES is "${value}"; the lanes are ${LANES.join(', ')}.`)
   return known
+}
+
+function hops(name: string, value: string | undefined): number | null {
+  const given = text(value)
+  if (given === null) return null
+  if (!/^\d$/.test(given)) {
+    throw new Error(`${name} is "${given}"; it must be the number of proxies in front, 0 to 9.`)
+  }
+  return Number(given)
 }
 
 function positive(name: string, value: string | undefined): number | null {

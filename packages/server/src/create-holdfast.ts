@@ -35,6 +35,7 @@ import {
   type RouteTask,
   type StreamOptions,
 } from './routes/app-context.ts'
+import { createRequestLimits, type RequestsPerMinute } from './routes/request-limits.ts'
 import { defaultRetention, type Retention } from './sweeps/sweep-old-rows.ts'
 import { createSettle } from './tasks/create-settle.ts'
 import { createTask } from './tasks/create-task.ts'
@@ -42,8 +43,12 @@ import { type KeepResults, keepByPlan } from './tasks/keep-results.ts'
 import { createPresenter } from './tasks/present-tasks.ts'
 import { createSave } from './tasks/save-task.ts'
 import { defaultTaskTypes, type TaskTypes } from './tasks/task-types.ts'
+import { createUserTurns } from './tasks/user-turns.ts'
 
 const DEFAULT_TASKS_PER_MINUTE = 60
+const DEFAULT_UNFINISHED_TASKS = 100
+/** Creates of one user that may wait for each other in this process. */
+const MOST_CREATES_WAITING = 128
 
 export interface HoldfastConfig extends PluginSettings {
   /** A PostgreSQL URL, or a postgres.js pool of yours (which you then close yourself). */
@@ -90,6 +95,18 @@ export interface HoldfastConfig extends PluginSettings {
   retention?: Partial<Retention>
   /** How many tasks a user may create in a minute. @default 60 */
   tasksPerMinute?: number
+  /**
+   * How many tasks of a user may be unfinished at a time, by the plan of the token if it is a function. Tasks that a
+   * service key makes are counted, but never refused. @default 100
+   */
+  unfinishedTasks?: number | ((plan: string | null) => number)
+  /** How many requests a minute this process takes. @default 600 of a user, 60 of an address without a good token */
+  requestsPerMinute?: Partial<RequestsPerMinute>
+  /**
+   * How many proxies stand in front: the caller's address is then taken from that place in `X-Forwarded-For`, counted
+   * from the end. @default 0: the header is not believed
+   */
+  trustProxy?: number
   /** Lets whoever sends it as a bearer token read `/metrics`; without one, only callers on loopback may. */
   metricsToken?: string
   /** Origins whose pages may call the API. @default none */
@@ -183,9 +200,11 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     { ...defaultEngineOptions, ...config.engine },
   )
   bus.onWork(engine.wake)
+  const takeTurn = createUserTurns(MOST_CREATES_WAITING)
+  const { unfinishedTasks = DEFAULT_UNFINISHED_TASKS } = config
   const app = createApp({
     sql,
-    submit: (input) => createTask(sql, types, input, plugins),
+    submit: (input) => createTask(sql, types, input, plugins, takeTurn),
     settle,
     save: createSave({ sql, plugins, log }),
     present,
@@ -204,7 +223,15 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     metricsToken: config.metricsToken ?? null,
     route: config.route ?? (() => 'free_default'),
     keepResults: config.keepResults ?? keepByPlan,
-    tasksPerMinute: config.tasksPerMinute ?? DEFAULT_TASKS_PER_MINUTE,
+    room: (plan) => ({
+      perMinute: config.tasksPerMinute ?? DEFAULT_TASKS_PER_MINUTE,
+      unfinished: typeof unfinishedTasks === 'function' ? unfinishedTasks(plan) : unfinishedTasks,
+    }),
+    requests: createRequestLimits({
+      ...config.requestsPerMinute,
+      trustProxy: config.trustProxy ?? 0,
+      log,
+    }),
     corsOrigins: config.corsOrigins ?? [],
     streams: { ...defaultStreamOptions, ...config.streams },
     stopping: stopping.signal,

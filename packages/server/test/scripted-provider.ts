@@ -20,6 +20,7 @@ export interface Script {
   find?(request: CreateRequest): FindOutcome
   /** Without it the provider sends no webhooks. */
   readWebhook?(call: WebhookCall): WebhookReading
+  maxWebhookBytes?: number
 }
 
 export interface ScriptedProvider extends Provider {
@@ -76,6 +77,7 @@ export function createScriptedProvider(script: Script = {}): ScriptedProvider {
     ...(script.readWebhook
       ? { readWebhook: async (call: WebhookCall) => script.readWebhook?.(call) as WebhookReading }
       : {}),
+    ...(script.maxWebhookBytes === undefined ? {} : { maxWebhookBytes: script.maxWebhookBytes }),
     close: async () => {},
   }
 }

@@ -58,6 +58,8 @@ export async function startTestHoldfast(options: TestHoldfastOptions = {}): Prom
     providers: [provider],
     types: scriptedTypes(provider.name),
     log,
+    // Tests ask more often than anybody would.
+    requestsPerMinute: { user: 1_000_000, address: 1_000_000 },
     ...config,
     engine: { idleMs: 10, stopWithinMs: 2_000, ...config.engine },
   })

@@ -28,6 +28,8 @@ export interface Message {
   taskType: string | null
   outputs: TaskOutput[]
   params: Record<string, unknown>
+  /** `params` and `content` are in short: they were long. */
+  paramsOmitted?: true
   creditsSpent: number
   createdAt: string
 }

@@ -16,6 +16,7 @@ export const PROBLEMS = {
   WEBHOOK_REFUSED: { status: 401, title: 'The webhook is not genuine' },
   FORBIDDEN: { status: 403, title: 'Not allowed' },
   NOT_FOUND: { status: 404, title: 'Not found' },
+  BODY_TOO_SLOW: { status: 408, title: 'The body took too long' },
   TASK_ALREADY_ENDED: { status: 409, title: 'The task has already ended' },
   SUPERSEDED: { status: 409, title: 'A newer leader of this browser is connected' },
   TASK_NOT_RETRYABLE: { status: 409, title: 'Only a failed or cancelled task can be retried' },
@@ -27,6 +28,7 @@ export const PROBLEMS = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'The body must be application/json' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'The Idempotency-Key was used for another request' },
   RATE_LIMITED: { status: 429, title: 'Too many requests' },
+  TOO_MANY_UNFINISHED: { status: 429, title: 'Too many tasks are unfinished' },
   INTERNAL: { status: 500, title: 'Something went wrong on our side' },
   UNAVAILABLE: { status: 503, title: 'Temporarily unavailable' },
 } as const satisfies Record<string, { status: number; title: string }>

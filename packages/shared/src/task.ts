@@ -65,6 +65,8 @@ export interface Task<Params = Record<string, unknown>> {
   queuePosition: number | null
   /** What was asked for, without secrets. */
   params: Params
+  /** Lists, sync and streams carry long parameters (over 4 kB) in short only; `GET /v1/tasks/:id` carries all of them. */
+  paramsOmitted?: true
   /** Set exactly when `completed`. */
   result: { outputs: TaskOutput[] } | null
   /** Set exactly when `failed`. */

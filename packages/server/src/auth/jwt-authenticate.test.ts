@@ -115,6 +115,19 @@ describe('tokens signed with a secret (S2)', () => {
     },
   )
 
+  it.each([
+    ['a short secret', { secret: 'x'.repeat(31) }, /auth.secret .*32 bytes/],
+    ['keys alone', { jwksUrl: 'https://i.example/keys' }, /auth.issuer and auth.audience/],
+    ['keys without an audience', { jwksUrl: 'https://i.example/keys', issuer: TEST_ISSUER }, /auth.audience/],
+    ['keys without an issuer', { jwksUrl: 'https://i.example/keys', audience: 'us' }, /auth.issuer/],
+  ])('are not checked by %s', (_, options, message) => {
+    expect(() => createJwtAuthenticate(options)).toThrow(message)
+  })
+
+  it('are counted in bytes: 32 are enough', () => {
+    expect(() => createJwtAuthenticate({ secret: 'ä'.repeat(16) })).not.toThrow()
+  })
+
   it('cannot be checked with nothing to check them by', () => {
     expect(() => createJwtAuthenticate({ issuer: TEST_ISSUER })).toThrow(/auth.secret .* auth.jwksUrl/)
   })

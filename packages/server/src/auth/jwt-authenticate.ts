@@ -10,14 +10,14 @@ import { HoldfastError } from '../errors.ts'
 import type { Authenticate } from './authenticate.ts'
 
 export interface JwtAuthOptions {
-  /** Shared secret for HS256 tokens (Supabase: Settings → API → JWT secret). */
+  /** Shared secret for HS256 tokens, 32 bytes or more (Supabase: Settings → API → JWT secret). */
   secret?: string
   /** Where the issuer publishes its public keys (Supabase: `<project url>/auth/v1/.well-known/jwks.json`). */
   jwksUrl?: string
-  /** What `iss` must be. */
+  /** What `iss` must be. Needed with `jwksUrl`. */
   issuer?: string
-  /** What `aud` must contain. */
-  audience?: string
+  /** What `aud` must contain. Needed with `jwksUrl`; false where the issuer's tokens name none. */
+  audience?: string | false
 }
 
 /** Public-key algorithms only: with HS256 among them an attacker could sign with the public key as the secret. */
@@ -36,12 +36,41 @@ const ASYMMETRIC = [
 ]
 const CLOCK_TOLERANCE_SECONDS = 5
 const MAX_TOKEN_LENGTH = 16_384
+/** As long as the hash: RFC 7518, 3.2. A shorter one can be guessed from a single token. */
+const SHORTEST_SECRET_BYTES = 32
+
+const OPTION_NAMES = { secret: 'auth.secret', issuer: 'auth.issuer', audience: 'auth.audience' }
+
+/**
+ * Refuses settings by which tokens of others would be good here. An issuer's keys alone prove only that it made the
+ * token: for any app of its, maybe for any of its customers.
+ *
+ * @param names what the person who reads the error has to set
+ */
+export function checkJwtAuth(options: JwtAuthOptions, names: typeof OPTION_NAMES = OPTION_NAMES): void {
+  if (options.secret && Buffer.byteLength(options.secret) < SHORTEST_SECRET_BYTES) {
+    throw new Error(
+      `${names.secret} is too short: it must have at least ${SHORTEST_SECRET_BYTES} bytes. Make one with: openssl rand -base64 32`,
+    )
+  }
+  if (!options.jwksUrl) return
+  const missing = [
+    options.issuer ? null : names.issuer,
+    options.audience || options.audience === false ? null : names.audience,
+  ].filter((name) => name !== null)
+  if (missing.length > 0) {
+    throw new Error(
+      `With the keys of an issuer, set ${missing.join(' and ')} too: otherwise tokens that it made for other apps would be good here.`,
+    )
+  }
+}
 
 /** Checks JWTs by a shared secret, by an issuer's published keys, or by either, as the token's `alg` says. */
 export function createJwtAuthenticate(options: JwtAuthOptions): Authenticate {
   if (!options.secret && !options.jwksUrl) {
     throw new Error('Tokens cannot be checked: give auth.secret (HS256) or auth.jwksUrl (public keys).')
   }
+  checkJwtAuth(options)
   const secret = options.secret ? new TextEncoder().encode(options.secret) : undefined
   const jwks = options.jwksUrl
     ? createRemoteJWKSet(new URL(options.jwksUrl), { timeoutDuration: 5_000 })

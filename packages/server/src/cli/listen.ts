@@ -1,12 +1,15 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 
+/** A request that is not there by then is cut off: no body here is large. What it is answered with may take for ever. */
+const SLOWEST_REQUEST = { headersTimeout: 15_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 }
+
 /** Listens, or says in plain words why not. */
 export function listen(
   listener: RequestListener,
   { host, port }: { host: string; port: number },
 ): Promise<Server> {
   return new Promise((resolve, reject) => {
-    const server = createServer(listener)
+    const server = createServer(SLOWEST_REQUEST, listener)
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(error.code === 'EADDRINUSE' ? new Error(portInUse(port), { cause: error }) : error)
     })

@@ -18,6 +18,7 @@ import { addDevLogin } from '../routes/dev-login.ts'
 import { addStudio } from '../routes/studio.ts'
 import { readVersion } from '../version.ts'
 import { checkStore } from './check-store.ts'
+import { limitOptions } from './limit-options.ts'
 import { closeServer, listen } from './listen.ts'
 import { mirrorOptions } from './mirror-options.ts'
 import { openBus } from './open-bus.ts'
@@ -90,7 +91,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
       hot: openHot(config, log),
       ...(config.streamsPerUser ? { streams: { perUser: config.streamsPerUser } } : {}),
       ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
-      ...(config.tasksPerMinute ? { tasksPerMinute: config.tasksPerMinute } : {}),
+      ...limitOptions(config),
       ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),
       ...(config.alertWebhookUrl ? { alertWebhook: { url: config.alertWebhookUrl } } : {}),
       serviceKeys: config.serviceKeys,

@@ -4,6 +4,7 @@ import { openObjectStore } from '../objects/open-object-store.ts'
 import { KEY_VARIABLES } from '../provider-settings.ts'
 import { checkStore } from './check-store.ts'
 import { describeRunning } from './describe-running.ts'
+import { limitOptions } from './limit-options.ts'
 import { closeServer, listen } from './listen.ts'
 import { mirrorOptions } from './mirror-options.ts'
 import { openBus } from './open-bus.ts'
@@ -49,7 +50,7 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
     log,
     ...(config.streamsPerUser ? { streams: { perUser: config.streamsPerUser } } : {}),
     ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
-    ...(config.tasksPerMinute ? { tasksPerMinute: config.tasksPerMinute } : {}),
+    ...limitOptions(config),
     ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),
     ...(config.alertWebhookUrl ? { alertWebhook: { url: config.alertWebhookUrl } } : {}),
     serviceKeys: config.serviceKeys,

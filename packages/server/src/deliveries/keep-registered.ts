@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Alert } from '../alerts/alert.ts'
 import type { Sql } from '../database/connect.ts'
 import { isDatabaseAway } from '../database/database-errors.ts'
+import { logFailure } from '../outage-log.ts'
 import type { WebhookEndpoint } from './endpoint.ts'
 import { registerEndpoints } from './register-endpoints.ts'
 
@@ -35,7 +36,7 @@ export async function keepRegistered({
       await registerEndpoints(sql, endpoints)
       retryMs = FIRST_RETRY_MS
     } catch (error) {
-      log.warn({ err: error }, 'webhook endpoints could not be registered; trying again')
+      logFailure(log, error, 'webhook endpoints could not be registered; trying again')
       pauseMs = retryMs
       if (!isDatabaseAway(error)) {
         alert(notRegistered(endpoints, error))

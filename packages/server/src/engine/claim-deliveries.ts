@@ -8,6 +8,8 @@ export interface ClaimedDelivery {
   attempts: number
   taskId: string
   userId: string
+  /** Of the request that asked for the task. */
+  traceId: string | null
   part: number
   endpoint: string
   lane: string
@@ -28,9 +30,13 @@ export function claimDeliveries(
       ) d limit ${limit}
     )
     update holdfast.work w set epoch = w.epoch + 1, due_at = now() + ${leaseMs}::float8 * interval '1 ms'
-    from due d cross join lateral (select t.user_id from holdfast.tasks t where t.id = d.task_id limit 1) t
+    from due d
+      cross join lateral (select t.user_id from holdfast.tasks t where t.id = d.task_id limit 1) t
+      left join lateral (
+        select j.trace_id from holdfast.provider_jobs j where j.task_id = d.task_id limit 1
+      ) j on true
     where w.ctid = d.at
-    returning w.id::text as "workId", w.epoch, w.attempts, w.task_id as "taskId", t.user_id as "userId", w.part,
+    returning w.id::text as "workId", w.epoch, w.attempts, w.task_id as "taskId", t.user_id as "userId", j.trace_id as "traceId", w.part,
       w.provider as endpoint, w.lane, (extract(epoch from now() - d.due_at) * 1000)::float8 as "lagMs"
   `
 }

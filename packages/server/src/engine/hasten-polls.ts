@@ -1,5 +1,6 @@
 import type { Sql } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
+import type { Provider } from '../providers/provider.ts'
 
 /**
  * Somebody has begun to watch: poll this user's tasks soon instead of at their unwatched pace. `withinMs` is the
@@ -17,4 +18,8 @@ export async function hastenPolls(sql: Sql, userId: string, withinMs: number): P
       and w.task_id = t.id and w.kind = 'poll' and w.part = 0 and w.due_at > now() + ${withinMs} * interval '1 ms'
   `,
   )
+}
+
+export function shortestPollMs(providers: ReadonlyMap<string, Provider>): number {
+  return Math.min(...[...providers.values()].map((provider) => provider.limits.minPollMs))
 }

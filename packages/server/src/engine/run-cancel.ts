@@ -12,12 +12,13 @@ export async function runCancel(
   work: ClaimedCancel,
 ): Promise<void> {
   const { sql } = context
-  const taken = work.externalId !== null && (await ask(context, provider, work.externalId))
+  const taken = work.externalId !== null && (await ask(context, provider, work, work.externalId))
   if (taken) {
     await sql`
       delete from holdfast.work
       where task_id = ${work.taskId} and kind = 'cancel' and id = ${work.workId} and epoch = ${work.epoch}
     `
+    context.log.info(about(provider, work), 'cancelled at the provider')
     return
   }
   if (work.attempts + 1 >= work.maxAttempts) {
@@ -31,8 +32,10 @@ export async function runCancel(
       await writeDeadLetter(tx, { ...work, kind: 'cancel', provider: provider.name, reason })
     })
     context.metrics.deadLettered(provider.name, 'cancel')
+    context.log.warn(about(provider, work), 'the provider did not take the cancel; it is let be')
     return
   }
+  context.log.warn(about(provider, work), 'the provider did not take the cancel; it is asked again')
   const delayMs = retryDelay({ attempt: work.attempts + 1, random: context.random(), floorMs: 1_000 })
   await sql`
     update holdfast.work set attempts = attempts + 1, due_at = now() + ${delayMs}::float8 * interval '1 ms'
@@ -40,11 +43,20 @@ export async function runCancel(
   `
 }
 
-async function ask(context: EngineContext, provider: Provider, externalId: string): Promise<boolean> {
+async function ask(
+  context: EngineContext,
+  provider: Provider,
+  { taskId, traceId }: ClaimedCancel,
+  externalId: string,
+): Promise<boolean> {
   try {
     return (await provider.cancel?.(externalId, context.stopping)) ?? false
   } catch (error) {
-    context.log.error({ err: error, provider: provider.name }, 'the adapter threw')
+    context.log.error({ err: error, taskId, traceId, provider: provider.name }, 'the adapter threw')
     return false
   }
+}
+
+function about(provider: Provider, { taskId, traceId, attempts }: ClaimedCancel) {
+  return { taskId, traceId, provider: provider.name, attempt: attempts + 1 }
 }

@@ -26,7 +26,8 @@ export async function runDeliveries(
       metrics.claimed(work.endpoint, 'deliver', [work])
       const finished = runDelivery(context, work)
         .catch((error: unknown) => {
-          logFailure(log, error, 'a webhook could not be sent', {}, 'error')
+          const { taskId, traceId } = work
+          logFailure(log, error, 'a webhook could not be sent', { taskId, traceId }, 'error')
         })
         .finally(() => {
           underWay.delete(finished)

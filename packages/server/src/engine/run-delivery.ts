@@ -39,7 +39,7 @@ export async function runDelivery(context: DeliveryContext, work: ClaimedDeliver
     metrics.delivered(work.endpoint, outcome.kind)
     if (outcome.kind === 'failed') {
       log.warn(
-        { taskId: work.taskId, endpoint: work.endpoint, reason: outcome.reason },
+        { taskId: work.taskId, traceId: work.traceId, endpoint: work.endpoint, reason: outcome.reason },
         'a webhook was not taken',
       )
       return putOff(context, { ...work, attempts: failures }, delivery, outcome)

@@ -94,7 +94,10 @@ async function refresh({ context, work, signal }: MirrorRun): Promise<RefreshOut
       AbortSignal.any([signal, AbortSignal.timeout(CALL_LIMIT_MS)]),
     )
   } catch (error) {
-    context.log.error({ err: error, taskId: work.taskId, provider: work.provider }, 'the adapter threw')
+    context.log.error(
+      { err: error, taskId: work.taskId, traceId: work.traceId, provider: work.provider },
+      'the adapter threw',
+    )
     return { kind: 'inconclusive', reason: 'the adapter threw' }
   }
 }
@@ -196,9 +199,12 @@ async function clearUp(run: MirrorRun): Promise<void> {
 
 async function removeLeftOver({ context, work }: MirrorRun, key: string): Promise<void> {
   const { sql, objects, log } = context
-  const { taskId, ordinal } = work
+  const { taskId, traceId, ordinal } = work
   if (!(await isLeftOver(sql, { taskId, ordinal, artifactId: work.artifactId ?? '', key }))) return
-  log.info({ taskId, ordinal }, 'a result was not wanted any more when it had been copied; it is removed')
+  log.info(
+    { taskId, traceId, ordinal },
+    'a result was not wanted any more when it had been copied; it is removed',
+  )
   await objects.delete([key])
 }
 

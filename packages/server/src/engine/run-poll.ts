@@ -37,7 +37,10 @@ export async function runPoll(context: EngineContext, provider: Provider, work: 
     outcome = await provider.query(work.externalId, context.stopping)
   } catch (error) {
     // A bug in an adapter must not end anybody's task.
-    context.log.error({ err: error, taskId: work.taskId, provider: provider.name }, 'the adapter threw')
+    context.log.error(
+      { err: error, taskId: work.taskId, traceId: work.traceId, provider: provider.name },
+      'the adapter threw',
+    )
     outcome = { kind: 'inconclusive', reason: 'the adapter threw', retryAfterMs: null }
   }
   metrics.polled(provider.name, outcome.kind)

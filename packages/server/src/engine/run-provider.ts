@@ -35,6 +35,8 @@ const MOST_PER_CLAIM = 1_000
 
 interface Step {
   workId: string
+  taskId: string
+  traceId: string | null
   lane: string
   lagMs: number
 }
@@ -97,7 +99,7 @@ async function pump<T extends Step>(
       if (handBack && (stopping.aborted || performance.now() - claimedAt > mayWaitMs)) handBack(context, work)
       else await run(context, provider, work)
     } catch (error) {
-      describe(log, error, kind)
+      describe(log, error, kind, work)
     }
     if (kind === 'submit') creating.delete(work.workId)
     own.count -= 1
@@ -164,6 +166,6 @@ async function pump<T extends Step>(
 }
 
 /** The claim has already set when the step is tried again. */
-function describe(log: Logger, error: unknown, kind: WorkKind): void {
-  logFailure(log, error, 'a step could not be finished', { kind }, 'error')
+function describe(log: Logger, error: unknown, kind: WorkKind, { taskId, traceId }: Step): void {
+  logFailure(log, error, 'a step could not be finished', { kind, taskId, traceId }, 'error')
 }

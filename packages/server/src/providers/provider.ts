@@ -128,6 +128,11 @@ export interface Provider {
   sourceHeaders?(url: string): Record<string, string>
   /** Absent where the vendor sends no webhooks. */
   readWebhook?(call: WebhookCall): Promise<WebhookReading>
+  /**
+   * How large a webhook at a task's own address may be: what the vendor may put into one, results and logs included.
+   * Those that are larger are refused, and the task is found finished by its poll. @default 256 kB; never above 1 MB
+   */
+  readonly maxWebhookBytes?: number
   /** Looks for a create whose reply was lost. Absent where the vendor cannot list. */
   find?(request: CreateRequest & { sentAtMs: number }, signal: AbortSignal): Promise<FindOutcome>
   /** Closes connections. Idempotent. */

@@ -12,8 +12,10 @@ import type { Settle } from '../tasks/create-settle.ts'
 import type { Submit } from '../tasks/create-task.ts'
 import type { KeepResults } from '../tasks/keep-results.ts'
 import type { Presenter } from '../tasks/present-tasks.ts'
+import type { Room } from '../tasks/require-room.ts'
 import type { Save } from '../tasks/save-task.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
+import type { RequestLimits } from './request-limits.ts'
 
 /** What the routes need of the rest. */
 export interface AppContext {
@@ -37,7 +39,9 @@ export interface AppContext {
   metrics: Metrics
   metricsToken: string | null
   route: RouteTask
-  tasksPerMinute: number
+  /** How many tasks a user with that plan may have. */
+  room(plan: string | null): Room
+  requests: RequestLimits
   keepResults: KeepResults
   corsOrigins: readonly string[]
   streams: StreamOptions
@@ -78,9 +82,10 @@ export interface AppEnv {
   /** What is underneath, where that is `node:http` or `node:http2`. */
   Bindings:
     | {
+        incoming?: { readonly httpVersionMajor?: number }
         /** Over HTTP/2 only its stream tells whether it is gone. */
         outgoing?: { destroy(): void; readonly destroyed?: boolean; readonly stream?: { destroyed: boolean } }
       }
     | undefined
-  Variables: { identity: Identity; traceId: string; log: Logger }
+  Variables: { identity: Identity; traceId: string; log: Logger; isOpenToServices?: boolean }
 }

@@ -85,7 +85,11 @@ describe('every answer', () => {
 describe('createHoldfast', () => {
   it('refuses a type whose provider there is not, and says which', () => {
     expect(() =>
-      createHoldfast({ database: 'postgres://127.0.0.1:1/x', auth: { secret: 'x' }, providers: [] }),
+      createHoldfast({
+        database: 'postgres://127.0.0.1:1/x',
+        auth: { secret: 'x'.repeat(32) },
+        providers: [],
+      }),
     ).toThrow(/"image".*"kie"/)
   })
 
@@ -103,7 +107,7 @@ describe('createHoldfast', () => {
     const { sql, provider } = server
     const embedded = createHoldfast({
       database: sql,
-      auth: { secret: 'x' },
+      auth: { secret: 'x'.repeat(32) },
       providers: [provider],
       types: {},
     })

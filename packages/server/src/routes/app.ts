@@ -1,7 +1,9 @@
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
+import { hastenPolls, shortestPollMs } from '../engine/hasten-polls.ts'
 import { HoldfastError } from '../errors.ts'
+import { createPollWatch, type PollWatch } from '../streams/poll-watch.ts'
 import { adminRoutes } from './admin.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { conversationRoutes } from './conversations.ts'
@@ -11,7 +13,7 @@ import { healthRoutes } from './health.ts'
 import { limitBody } from './limit-body.ts'
 import { metricsRoutes } from './metrics.ts'
 import { problemResponse } from './problem-response.ts'
-import { requireUser } from './require-user.ts'
+import { openToServices, requireUser } from './require-user.ts'
 import { streamRoutes } from './stream.ts'
 import { syncRoutes } from './sync.ts'
 import { taskRoutes } from './tasks.ts'
@@ -25,9 +27,11 @@ const MAX_BODY_BYTES = 256 * 1024
 export function createApp(context: AppContext): Hono<AppEnv> {
   const app = new Hono<AppEnv>()
   app.onError((error, c) => problemResponse(error, c))
-  app.notFound((c) =>
-    problemResponse(new HoldfastError('NOT_FOUND', `There is nothing at ${c.req.method} ${c.req.path}.`), c),
-  )
+  app.notFound((c) => {
+    context.requests.stranger(c)
+    // Without the address, which may carry a secret and would be logged.
+    throw new HoldfastError('NOT_FOUND', `There is nothing at this address for ${c.req.method}.`)
+  })
 
   app.use(trace(context.log))
   app.use(
@@ -50,6 +54,8 @@ export function createApp(context: AppContext): Hono<AppEnv> {
           'Last-Event-ID',
           'X-Holdfast-Browser',
           'X-Holdfast-Epoch',
+          'traceparent',
+          'tracestate',
         ],
         exposeHeaders: ['X-Trace-Id', 'Retry-After', 'ETag'],
         maxAge: 600,
@@ -68,12 +74,29 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   app.route('/', metricsRoutes(context))
   // Outside of /v1: a URL of a file carries its own permission.
   if (context.files) app.route('/', fileRoutes(context.files))
-  app.use('/v1/*', requireUser(context.authenticate, context.isServiceKey))
-  app.route('/v1/tasks', taskRoutes(context))
-  app.route('/v1/sync', syncRoutes(context))
+  app.use('/v1/tasks/*', openToServices)
+  app.use('/v1/*', requireUser(context))
+  const watch = watchPolls(context)
+  app.route('/v1/tasks', taskRoutes(context, watch))
+  app.route('/v1/sync', syncRoutes(context, watch))
   app.route('/v1/stream', streamRoutes(context))
   if (context.conversations) app.route('/v1/conversations', conversationRoutes(context))
   app.route('/v1/credits', creditRoutes(context))
   app.route('/v1/admin', adminRoutes(context))
   return app
+}
+
+function watchPolls({ sql, bus, engine, providers, log, stopping }: AppContext): PollWatch {
+  const watch = createPollWatch({
+    bus,
+    onWatched(userId) {
+      // Nobody waits for it: it only makes the next poll come sooner.
+      hastenPolls(sql, userId, shortestPollMs(providers)).then(
+        () => engine.wake(),
+        (error: unknown) => log.debug({ err: error, userId }, 'polls could not be hastened'),
+      )
+    },
+  })
+  stopping.addEventListener('abort', () => watch.close())
+  return watch
 }

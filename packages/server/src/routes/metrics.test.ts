@@ -73,6 +73,20 @@ describe('GET /metrics (E6)', () => {
       expect((await from(address)).status, address).toBe(200)
   })
 
+  it('not for callers elsewhere whom a proxy on this machine lets in', async () => {
+    const proxied: Record<string, string>[] = [
+      { 'x-forwarded-for': '203.0.113.7' },
+      { forwarded: 'for=203.0.113.7' },
+      { via: '1.1 proxy' },
+      { 'x-real-ip': '203.0.113.7' },
+    ]
+    for (const headers of proxied) {
+      expect((await from('127.0.0.1', headers)).status, JSON.stringify(headers)).toBe(401)
+      const authorization = `Bearer ${TOKEN}`
+      expect((await from('127.0.0.1', { ...headers, authorization })).status).toBe(200)
+    }
+  })
+
   it('or with the token, and for nobody else (S2)', async () => {
     const elsewhere = ['10.0.0.7', '::ffff:10.0.0.7', '1.127.0.0', null]
     for (const address of elsewhere) {

@@ -2,12 +2,13 @@ import { timingSafeEqual } from 'node:crypto'
 import { Hono } from 'hono'
 import { HoldfastError } from '../errors.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
-import { isFromLoopback } from './loopback.ts'
+import { isOnThisMachine } from './loopback.ts'
 
 /** `GET /metrics` in Prometheus' text form, for callers on this machine or with the metrics token (S2). */
-export function metricsRoutes({ metrics, metricsToken }: AppContext) {
+export function metricsRoutes({ metrics, metricsToken, requests }: AppContext) {
   return new Hono<AppEnv>().get('/metrics', async (c) => {
-    if (!isFromLoopback(c) && !matches(c.req.header('authorization'), metricsToken)) {
+    if (!isOnThisMachine(c) && !matches(c.req.header('authorization'), metricsToken)) {
+      requests.stranger(c)
       throw new HoldfastError(
         'UNAUTHENTICATED',
         'Metrics are for callers on this machine, or with the metrics token.',

@@ -1,25 +1,48 @@
+import { PROBLEMS } from '@holdfast/shared'
 import { actingForUser } from '@holdfast/shared/schemas'
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import type { Authenticate, Identity } from '../auth/authenticate.ts'
+import type { Identity } from '../auth/authenticate.ts'
 import { HoldfastError } from '../errors.ts'
-import type { AppEnv } from './app-context.ts'
+import type { AppContext, AppEnv } from './app-context.ts'
 
-/** What a service key opens: tasks, and nothing else. */
-const OPEN_TO_SERVICES = /^\/v1\/tasks(\/|$)/
+/** Marks what a service key opens. By the router and not by the address: the API may be mounted under any path. */
+export const openToServices = createMiddleware<AppEnv>(async (c, next) => {
+  c.set('isOpenToServices', true)
+  await next()
+})
 
 /**
  * Nobody passes without a good token (S2), or a service key. Both are read from the header only, so they never stand in
  * a URL.
  */
-export function requireUser(authenticate: Authenticate, isServiceKey: (token: string) => boolean) {
+export function requireUser({
+  authenticate,
+  isServiceKey,
+  requests,
+}: Pick<AppContext, 'authenticate' | 'isServiceKey' | 'requests'>) {
+  async function identify(c: Context<AppEnv>, token: string): Promise<Identity> {
+    try {
+      return await authenticate(token)
+    } catch (error) {
+      const code = error instanceof HoldfastError ? error.code : null
+      if (code === 'TOKEN_EXPIRED') requests.expired(token)
+      else if (code !== null && PROBLEMS[code].status < 500) requests.stranger(c)
+      throw error
+    }
+  }
+
   return createMiddleware<AppEnv>(async (c, next) => {
     const header = c.req.header('authorization')
     const token = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1]
     if (!token) {
+      requests.stranger(c)
       throw new HoldfastError('UNAUTHENTICATED', 'Send a token: "Authorization: Bearer <token>".')
     }
-    c.set('identity', isServiceKey(token) ? await identifyService(c) : await authenticate(token))
+    const identity = isServiceKey(token) ? await identifyService(c) : await identify(c, token)
+    // An app's own backend acts for many.
+    if (!identity.isService) requests.user(identity.userId)
+    c.set('identity', identity)
     await next()
   })
 }
@@ -33,7 +56,7 @@ async function identifyService(c: Context<AppEnv>): Promise<Identity> {
       'A service key must not be used in a browser. If it has been in a page, replace it now.',
     )
   }
-  if (!OPEN_TO_SERVICES.test(c.req.path)) {
+  if (!c.get('isOpenToServices')) {
     throw new HoldfastError('FORBIDDEN', 'A service key is for /v1/tasks only.')
   }
   const named = actingForUser.safeParse(c.req.query('userId') ?? (await userIdInBody(c)))

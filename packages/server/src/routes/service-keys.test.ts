@@ -1,4 +1,8 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Task } from '@holdfast/shared'
+import { getRequestListener } from '@hono/node-server'
+import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { readEvents } from '../../test/read-events.ts'
 import { problem, startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
@@ -58,6 +62,19 @@ describe('a service key', () => {
     expect(list.body.tasks).toHaveLength(2)
   })
 
+  it('retries them as often as it likes, too', async () => {
+    const made = await asService<{ task: Task }>('POST', '/v1/tasks', { json: { ...image, userId: 'rob' } })
+    let { id } = made.body.task
+    for (let count = 0; count < 3; count += 1) {
+      await asService('POST', `/v1/tasks/${id}/cancel?userId=rob`)
+      const again = await asService<{ task: Task }>('POST', `/v1/tasks/${id}/retry?userId=rob`)
+      expect(again.status).toBe(201)
+      id = again.body.task.id
+    }
+    await asService('POST', `/v1/tasks/${id}/cancel?userId=rob`)
+    expect(await test.as('rob')('POST', `/v1/tasks/${id}/retry`)).toMatchObject(problem('RATE_LIMITED', 429))
+  })
+
   it('says for which user', async () => {
     for (const json of [image, { ...image, userId: '' }, { ...image, userId: 7 }]) {
       expect(await asService('POST', '/v1/tasks', { json })).toMatchObject(problem('INVALID_REQUEST', 400))
@@ -101,6 +118,54 @@ describe('a service key', () => {
     ]) {
       expect((await asService('GET', `${path}?userId=ada`)).status, path).toBe(403)
     }
+  })
+
+  describe.each<[string, (test: TestHoldfast) => RequestListener]>([
+    [
+      'Hono',
+      ({ holdfast }) =>
+        getRequestListener(new Hono().route('/holdfast', holdfast.app).fetch) as RequestListener,
+    ],
+    [
+      'node:http, with the path taken off as Express does it',
+      ({ holdfast }) =>
+        (request, response) => {
+          request.url = request.url?.replace(/^\/holdfast/, '') ?? '/'
+          holdfast.listener(request, response)
+        },
+    ],
+    [
+      'a mount of Hono',
+      ({ holdfast }) =>
+        getRequestListener(new Hono().mount('/holdfast', holdfast.app.fetch).fetch) as RequestListener,
+    ],
+  ])('under a path of its own, by %s', (_, listenerOf) => {
+    const server = createServer((request, response) => listenerOf(test)(request, response))
+    let url = ''
+    beforeAll(async () => {
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/holdfast`
+    })
+    afterAll(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+
+    it('opens tasks', async () => {
+      const body = JSON.stringify({ ...image, userId: 'mo' })
+      const made = await fetch(`${url}/v1/tasks`, { method: 'POST', headers, body })
+      expect(made.status).toBe(201)
+      const { task } = (await made.json()) as { task: Task }
+      expect((await fetch(`${url}/v1/tasks/${task.id}?userId=mo`, { headers })).status).toBe(200)
+      expect((await fetch(`${url}/v1/tasks?userId=mo`, { headers })).status).toBe(200)
+    })
+
+    it('and nothing else', async () => {
+      for (const path of ['/v1/credits', '/v1/conversations', '/v1/admin/dead-letters', '/v1/tasksx']) {
+        expect((await fetch(`${url}${path}?userId=mo`, { headers })).status, path).toBe(403)
+      }
+    })
   })
 
   it('stands in no log line', async () => {

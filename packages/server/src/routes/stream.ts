@@ -1,6 +1,6 @@
 import type { StreamEnd } from '@holdfast/shared'
 import { type Context, Hono } from 'hono'
-import { hastenPolls } from '../engine/hasten-polls.ts'
+import { hastenPolls, shortestPollMs } from '../engine/hasten-polls.ts'
 import { HoldfastError } from '../errors.ts'
 import { createBrowserStreams } from '../streams/browser-streams.ts'
 import { createEventStream, type EventStream } from '../streams/event-stream.ts'
@@ -20,7 +20,7 @@ const HEADERS = {
 
 export function streamRoutes(context: AppContext) {
   const { sql, bus, present, engine, streams, providers, stopping, metrics } = context
-  const minPollMs = Math.min(...[...providers.values()].map((provider) => provider.limits.minPollMs))
+  const minPollMs = shortestPollMs(providers)
   const browserStreams = createBrowserStreams()
   bus.onOpened((elsewhere) => {
     const newer = browserStreams.hear(elsewhere)

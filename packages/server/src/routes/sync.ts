@@ -1,13 +1,15 @@
 import { syncBody } from '@holdfast/shared/schemas'
 import { Hono } from 'hono'
+import type { PollWatch } from '../streams/poll-watch.ts'
 import { syncTasks } from '../tasks/sync-tasks.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody } from './read-input.ts'
 
-export function syncRoutes({ sql, present }: AppContext) {
+export function syncRoutes({ sql, present }: AppContext, watch: PollWatch) {
   return new Hono<AppEnv>().post('/', async (c) => {
     const { known, cursor } = await readBody(c, syncBody)
     const { userId } = c.get('identity')
+    watch.asked(userId)
     return c.json(await syncTasks(sql, { userId, known, cursor: cursor ?? null }, present))
   })
 }

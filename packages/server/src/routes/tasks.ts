@@ -2,6 +2,7 @@ import type { Task } from '@holdfast/shared'
 import { createTaskBody, listTasksQuery } from '@holdfast/shared/schemas'
 import { Hono } from 'hono'
 import { HoldfastError } from '../errors.ts'
+import type { PollWatch } from '../streams/poll-watch.ts'
 import { cancelTask } from '../tasks/cancel-task.ts'
 import { findTask } from '../tasks/find-task.ts'
 import { isOnlyActive, listTasks } from '../tasks/list-tasks.ts'
@@ -10,19 +11,9 @@ import { readTaskTag, toTaskTag } from '../tasks/task-tag.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody, readId, readIdempotencyKey, readQuery } from './read-input.ts'
 
-export function taskRoutes({
-  sql,
-  submit,
-  settle,
-  save,
-  present,
-  bus,
-  engine,
-  providers,
-  route,
-  tasksPerMinute,
-  keepResults,
-}: AppContext) {
+export function taskRoutes(context: AppContext, watch: PollWatch) {
+  const { sql, submit, settle, save, present, bus, engine, providers, route, room, keepResults } = context
+
   /** What a call that changes something answers with: the task again with the URLs of its files, if it has any. */
   async function shown(userId: string, task: Task): Promise<Task> {
     return (task.result && (await findTask(sql, userId, task.id, present))) ?? task
@@ -50,7 +41,7 @@ export function taskRoutes({
         idempotencyKey,
         traceId: c.get('traceId'),
         lane,
-        ...(isService ? {} : { perMinute: tasksPerMinute }),
+        ...(isService ? {} : { room: room(plan) }),
         keepMs: await keepResults({ userId, type: body.type, plan }),
       })
       if (created) {
@@ -60,8 +51,10 @@ export function taskRoutes({
       return c.json({ task: await shown(userId, task) }, created ? 201 : 200)
     })
     .get('/', async (c) => {
-      const { userId } = c.get('identity')
+      const { userId, isService = false } = c.get('identity')
       const input = { userId, ...readQuery(c, listTasksQuery) }
+      // A backend may look at everybody's tasks, and nobody waits.
+      if (isOnlyActive(input) && !isService) watch.asked(userId)
       // Of ended tasks the URLs change with every answer; what is unfinished is told by its versions.
       const isTagged = isOnlyActive(input)
       const known = isTagged ? c.req.header('if-none-match') : undefined
@@ -92,13 +85,13 @@ export function taskRoutes({
       return c.json({ task })
     })
     .post('/:id/retry', async (c) => {
-      const { userId, plan = null } = c.get('identity')
+      const { userId, plan = null, isService = false } = c.get('identity')
       const { task, created } = await retryTask(sql, submit, {
         userId,
         taskId: readId(c, 'task'),
         idempotencyKey: readIdempotencyKey(c),
         traceId: c.get('traceId'),
-        perMinute: tasksPerMinute,
+        ...(isService ? {} : { room: room(plan) }),
         keepMs: (type) => keepResults({ userId, type, plan }),
       })
       if (created) {

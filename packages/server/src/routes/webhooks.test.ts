@@ -1,8 +1,11 @@
+import { request } from 'node:http'
 import type { Task } from '@holdfast/shared'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { problem, startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
 import { createMemoryBus } from '../bus/memory-bus.ts'
 import type { CreateOutcome, QueryOutcome, WebhookReading } from '../providers/provider.ts'
+
+let readings = 0
 
 /** A vendor whose webhooks name a job and a delivery, and are signed if their header says `good`. */
 function readWebhook({
@@ -12,6 +15,7 @@ function readWebhook({
   headers: Readonly<Record<string, string>>
   body: Uint8Array
 }): WebhookReading {
+  readings += 1
   const { job, delivery = null } = JSON.parse(new TextDecoder().decode(body))
   if (headers['x-signature'] === 'bad') return { kind: 'forged', reason: 'the signature does not fit' }
   if (headers['x-signature'] === 'old') return { kind: 'stale', reason: 'sent an hour ago' }
@@ -38,6 +42,7 @@ beforeAll(async () => {
     publicUrl: 'https://api.example.com/',
     script: {
       readWebhook,
+      maxWebhookBytes: 64 * 1024 * 1024,
       // Asked an hour apart unless something hurries it.
       limits: { minPollMs: 3_600_000 },
       create: (request): CreateOutcome =>
@@ -192,14 +197,129 @@ describe('a webhook at the address that the provider was given', () => {
     expect(hinted).toEqual(['ada'])
   })
 
-  it('may be large, because results may be in it, but not endless', async () => {
+  it('may be as large as its vendor makes it, but not endless', async () => {
     const task = await runningTask()
-    const padding = 'x'.repeat(10 * 1024 * 1024)
+    const padding = 'x'.repeat(600 * 1024)
     expect(await send(addressOf(task.id), { job: `job-${task.id}`, padding })).toMatchObject({ status: 200 })
     expect(
       await send(addressOf(task.id), { job: `job-${task.id}`, padding: padding + padding }),
     ).toMatchObject(problem('BODY_TOO_LARGE', 413))
   })
+})
+
+describe('the door for webhooks', () => {
+  let url = ''
+  beforeAll(async () => {
+    url = await test.listen()
+  })
+
+  /** Begins a call, and sends only what it is told to. */
+  function begin(path: string, headers: Record<string, string>) {
+    const call = request(`${url}${path}`, { method: 'POST', agent: false, headers })
+    const answer = new Promise<{ status: number; retryAfter: string | undefined }>((resolve, reject) => {
+      call.on('response', (response) => {
+        response.resume()
+        resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] })
+      })
+      call.on('error', reject)
+    })
+    return { call, answer }
+  }
+  const account = () => `/v1/webhooks/${test.provider.name}`
+  const wrongSecret = (id: string) => `${account()}/${id}/${'0'.repeat(64)}`
+
+  it('answers a wrong address without a byte of its body, and has nothing parsed', async () => {
+    const task = await runningTask()
+    const before = readings
+    for (const path of [wrongSecret(task.id), `${account()}/mine/secret`, '/v1/webhooks/nobody']) {
+      const announced: Record<string, string>[] = [
+        { 'content-length': '60000' },
+        { 'transfer-encoding': 'chunked' },
+      ]
+      for (const headers of announced) {
+        const { call, answer } = begin(path, headers)
+        call.flushHeaders()
+        expect((await answer).status, path).toBe(path.endsWith('nobody') ? 404 : 401)
+        call.destroy()
+      }
+    }
+    expect(await send(wrongSecret(task.id), { job: `job-${task.id}` })).toMatchObject({ status: 401 })
+    expect(readings).toBe(before)
+  })
+
+  it('refuses what says that it is too large without reading it', async () => {
+    const task = await runningTask()
+    for (const [path, bytes] of [
+      [account(), 64 * 1024 + 1],
+      [addressOf(task.id), 1024 * 1024 + 1],
+    ] as const) {
+      const { call, answer } = begin(path, { 'content-length': String(bytes) })
+      call.flushHeaders()
+      expect((await answer).status, path).toBe(413)
+      call.destroy()
+    }
+  })
+
+  it('leaves what turns out to be too large at that moment', async () => {
+    const task = await runningTask()
+    for (const [path, bytes] of [
+      [account(), 64 * 1024 + 1],
+      [addressOf(task.id), 1024 * 1024 + 1],
+    ] as const) {
+      const { call, answer } = begin(path, { 'transfer-encoding': 'chunked' })
+      // And never comes to an end.
+      call.write(Buffer.alloc(bytes, ' '))
+      expect((await answer).status, path).toBe(413)
+      call.destroy()
+    }
+  })
+
+  it('reads few strangers at a time, and those never take the room of tasks’ own addresses', async () => {
+    const task = await runningTask()
+    const open = Array.from({ length: 40 }, () => {
+      const begun = begin(account(), { 'content-length': '20' })
+      begun.call.flushHeaders()
+      return begun
+    })
+    const answers: { status: number; retryAfter: string | undefined }[] = []
+    for (const { answer } of open) answer.then((given) => answers.push(given)).catch(() => {})
+    await vi.waitFor(() => expect(answers).toHaveLength(24), { timeout: 10_000 })
+    expect(answers.every(({ status, retryAfter }) => status === 503 && retryAfter === '5')).toBe(true)
+    const own = await fetch(`${url}${addressOf(task.id)}`, {
+      method: 'POST',
+      body: JSON.stringify({ job: `job-${task.id}` }),
+    })
+    expect(own.status).toBe(200)
+    for (const { call } of open) call.destroy()
+    // Once they are gone there is room again.
+    await vi.waitFor(async () => expect((await send(account(), {})).status).not.toBe(503), {
+      timeout: 10_000,
+    })
+  })
+
+  it('refuses ten bodies of 16 MB at once at each of its addresses', async () => {
+    const task = await runningTask()
+    const body = Buffer.alloc(16 * 1024 * 1024, '{"a":[')
+    for (const path of [account(), wrongSecret(task.id), addressOf(task.id), '/v1/webhooks/nobody']) {
+      const statuses = await Promise.all(
+        Array.from({ length: 10 }, async () => {
+          const { call, answer } = begin(path, { 'content-length': String(body.length) })
+          call.end(body)
+          // A server that does not read on may close before all is sent.
+          const status = await answer.then(
+            (given) => given.status,
+            () => 0,
+          )
+          call.destroy()
+          return status
+        }),
+      )
+      expect(
+        statuses.filter((status) => ![0, 401, 404, 413].includes(status)),
+        path,
+      ).toEqual([])
+    }
+  }, 60_000)
 })
 
 describe('a webhook for a whole account', () => {

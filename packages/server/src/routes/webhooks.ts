@@ -1,37 +1,47 @@
+import { PROBLEMS } from '@holdfast/shared'
 import { taskId as taskIdSchema } from '@holdfast/shared/schemas'
 import { type Context, Hono } from 'hono'
 import { HoldfastError } from '../errors.ts'
+import type { Provider } from '../providers/provider.ts'
 import { hearWebhook } from '../webhooks/hear-webhook.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
-import { limitBody } from './limit-body.ts'
+import { createFewAtOnce } from './few-at-once.ts'
+import { readBytes } from './read-bytes.ts'
 
-/** Results may be in the body, inline: a limit as for ordinary requests would lose exactly the successes. */
-const MAX_WEBHOOK_BYTES = 16 * 1024 * 1024
+const KB = 1024
+/** Where nothing is proven yet, and only the body can prove it: a signed event, without results. */
+const UNPROVEN_BYTES = 64 * KB
+/** At a task's own address, for adapters that say nothing. */
+const DEFAULT_BYTES = 256 * KB
+/** Whatever an adapter says. Larger results are found by the poll, which does not need a webhook. */
+const MOST_BYTES = 1024 * KB
+const BODY_WITHIN_MS = 10_000
+/** So that bodies under way take 16 MB at most, and those of strangers 1 MB. */
+const PROVEN_AT_ONCE = 16
+const UNPROVEN_AT_ONCE = 16
 
 /**
- * What providers call (S2: open without a token, but signed, or at an address that only the provider was told). Answers
- * fast and says little: whoever forges one learns nothing from it.
+ * What providers call (S2: open without a token, but signed, or at an address that only the provider was told). The
+ * address is checked before the body is read. Answers fast and says little: whoever forges one learns nothing from it.
  */
-export function webhookRoutes({ sql, bus, engine, types, providers, metrics }: AppContext) {
-  async function hear(c: Context<AppEnv>, callback?: { taskId: string; secret: string }): Promise<Response> {
-    const provider = providers.get(c.req.param('provider') ?? '')
-    if (!provider) throw new HoldfastError('NOT_FOUND', 'There is no such provider here.')
-    const call = {
-      url: c.req.url,
-      headers: Object.fromEntries(c.req.raw.headers),
-      body: new Uint8Array(await c.req.arrayBuffer()),
-      receivedAtMs: Date.now(),
-    }
-    const hearing = await hearWebhook(sql, types, { provider, call, ...(callback ? { callback } : {}) })
+export function webhookRoutes({ sql, bus, engine, types, providers, metrics, requests }: AppContext) {
+  // Apart, so that strangers cannot take the room of those who have proven something.
+  const proven = createFewAtOnce(PROVEN_AT_ONCE)
+  const unproven = createFewAtOnce(UNPROVEN_AT_ONCE)
+
+  async function hear(c: Context<AppEnv>, provider: Provider, callback: Callback | undefined, read: Read) {
+    const hearing = await hearWebhook(sql, types, { provider, ...(callback ? { callback } : {}), read })
     metrics.heardWebhook(provider.name, hearing.kind)
-    if (hearing.kind === 'refused' || hearing.kind === 'unreadable') {
-      c.get('log').warn({ provider: provider.name, reason: hearing.reason }, 'a webhook was refused')
-      throw hearing.kind === 'refused'
-        ? new HoldfastError(
-            'WEBHOOK_REFUSED',
-            'The signature, the time or the address of this webhook is not good.',
-          )
-        : new HoldfastError('INVALID_REQUEST', 'The body cannot be understood.')
+    if (hearing.kind === 'refused') {
+      throw new HoldfastError(
+        'WEBHOOK_REFUSED',
+        'The signature, the time or the address of this webhook is not good.',
+        { cause: new Error(hearing.reason) },
+      )
+    }
+    if (hearing.kind === 'unreadable') {
+      const cause = new Error(hearing.reason)
+      throw new HoldfastError('INVALID_REQUEST', 'The body cannot be understood.', { cause })
     }
     if (hearing.kind === 'heard') {
       engine.wake()
@@ -40,23 +50,58 @@ export function webhookRoutes({ sql, bus, engine, types, providers, metrics }: A
     return c.json({ received: true })
   }
 
+  async function receive(c: Context<AppEnv>, callback?: Callback): Promise<Response> {
+    const name = c.req.param('provider') ?? ''
+    let isProven = false
+    try {
+      const provider = providers.get(name)
+      // An address that nobody can have been given is as good as a wrong one.
+      if (!provider) throw new HoldfastError('NOT_FOUND', 'There is no such provider here.')
+      if (callback && !taskIdSchema.safeParse(callback.taskId).success) {
+        throw new HoldfastError('WEBHOOK_REFUSED', 'The address of this webhook is not good.')
+      }
+      const adapterBytes = Math.min(provider.maxWebhookBytes ?? DEFAULT_BYTES, MOST_BYTES)
+      const limits = { maxBytes: callback ? adapterBytes : UNPROVEN_BYTES, withinMs: BODY_WITHIN_MS }
+      return await hear(c, provider, callback, (understand) => {
+        isProven = callback !== undefined
+        // Only as long as it is being read and understood: the database is asked outside.
+        return (isProven ? proven : unproven)(async () => {
+          const body = await readBytes(c, limits)
+          return understand({ url: c.req.url, headers: c.req.header(), body, receivedAtMs: Date.now() })
+        })
+      })
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || PROBLEMS[error.code].status >= 500) throw error
+      // Vendors call from few addresses, and what they rightly send is not counted.
+      if (!isProven) {
+        hangUp(c)
+        requests.stranger(c)
+      }
+      const reason = error.cause instanceof Error ? error.cause.message : error.message
+      c.get('log').warn({ provider: providers.has(name) ? name : null, reason }, 'a webhook was refused')
+      throw error
+    }
+  }
+
   return new Hono<AppEnv>()
-    .use(
-      limitBody({
-        maxBytes: MAX_WEBHOOK_BYTES,
-        message: `A webhook may have at most ${MAX_WEBHOOK_BYTES / 1024 / 1024} MB.`,
-      }),
-    )
-    .post('/:provider', (c) => hear(c))
+    .post('/:provider', (c) => receive(c))
     .post('/:provider/:taskId/:secret', (c) => {
       const { taskId, secret } = c.req.param()
-      // An address that nobody can have been given: as good as a wrong one.
-      if (!taskIdSchema.safeParse(taskId).success) {
-        throw new HoldfastError(
-          'WEBHOOK_REFUSED',
-          'The signature, the time or the address of this webhook is not good.',
-        )
-      }
-      return hear(c, { taskId, secret })
+      return receive(c, { taskId, secret })
     })
+}
+
+/**
+ * Has the connection closed with the answer, where much is still to come: it would all be received, only to be dropped.
+ * A stranger may miss the answer by that. Over HTTP/2 only the stream ends, by itself.
+ */
+function hangUp(c: Context<AppEnv>): void {
+  const isSmall = Number(c.req.header('content-length') ?? Number.NaN) <= UNPROVEN_BYTES
+  if (c.env?.incoming?.httpVersionMajor === 1 && !isSmall) c.header('Connection', 'close')
+}
+
+type Read = Parameters<typeof hearWebhook>[2]['read']
+interface Callback {
+  taskId: string
+  secret: string
 }

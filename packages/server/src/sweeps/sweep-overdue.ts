@@ -1,6 +1,6 @@
 import { DEADLINE_EXCEEDED, HARD_LIMIT_PAST_DEADLINE_MS } from '../engine/run-poll.ts'
 import type { SweepContext } from './run-sweeps.ts'
-import { sparingOthers } from './sparing-others.ts'
+import { sparingOthers, traceIdOf } from './sparing-others.ts'
 
 const MOST = 1_000
 
@@ -18,16 +18,16 @@ export async function sweepOverdue({ sql, settle, bus, log }: SweepContext): Pro
       -- Silent ones are tried at their own pace: hurrying a provider that is down helps nobody.
       and w.silent_since is null
   `
-  const lost = await sql<{ id: string }[]>`
-    select id from holdfast.tasks
+  const lost = await sql<{ taskId: string; traceId: string | null }[]>`
+    select id as "taskId", ${traceIdOf(sql)} as "traceId" from holdfast.tasks t
     where status = 'running' and deadline_at <= now() - ${HARD_LIMIT_PAST_DEADLINE_MS}::float8 * interval '1 ms'
     order by deadline_at limit ${MOST}
   `
-  for (const { id } of lost) {
-    const result = await sparingOthers(log, id, () => settle(id, DEADLINE_EXCEEDED))
+  for (const about of lost) {
+    const result = await sparingOthers(log, about, () => settle(about.taskId, DEADLINE_EXCEEDED))
     if (!result) continue
     if (result.kind === 'settled') bus.publish(result.userId)
-    log.warn({ taskId: id }, 'given up long after its deadline')
+    log.warn(about, 'given up long after its deadline')
   }
   return hastened.count + lost.length
 }

@@ -2,7 +2,7 @@ import type { Alert } from '../alerts/alert.ts'
 import type { Settlement } from '../tasks/settle-task.ts'
 import { silentAfterOf } from '../tasks/task-types.ts'
 import type { SweepContext } from './run-sweeps.ts'
-import { sparingOthers } from './sparing-others.ts'
+import { sparingOthers, traceIdOf } from './sparing-others.ts'
 
 const MOST = 1_000
 
@@ -22,6 +22,7 @@ interface Silent {
   taskId: string
   type: string
   provider: string
+  traceId: string | null
   workId: string
   epoch: number
   silentMs: number
@@ -35,7 +36,7 @@ interface Silent {
 export async function sweepSilent({ sql, settle, bus, types, log, alert }: SweepContext): Promise<number> {
   const names = Object.keys(types)
   const silent = await sql<Silent[]>`
-    select t.id as "taskId", t.type, t.provider, w.id::text as "workId", w.epoch,
+    select t.id as "taskId", t.type, t.provider, ${traceIdOf(sql)} as "traceId", w.id::text as "workId", w.epoch,
       (extract(epoch from now() - w.silent_since) * 1000)::float8 as "silentMs"
     from unnest(${names}::text[], ${names.map((name) => silentAfterOf(types[name]))}::float8[]) as l (type, after_ms)
       join holdfast.work w on w.silent_since <= now() - l.after_ms * interval '1 ms' and w.kind = 'poll'
@@ -43,17 +44,17 @@ export async function sweepSilent({ sql, settle, bus, types, log, alert }: Sweep
     order by w.silent_since limit ${MOST}
   `
   tell(alert, silent)
-  for (const { taskId, type, workId, epoch, silentMs } of silent) {
+  for (const { taskId, type, traceId, workId, epoch, silentMs } of silent) {
     const policy = types[type]?.whenSilent ?? 'fail'
     if (silentMs < silentAfterOf(types[type]) + LAST_CHANCE_MS || policy === 'keep') {
-      log.debug({ taskId, type, silentMs }, 'nothing heard of a running task for too long')
+      log.debug({ taskId, traceId, type, silentMs }, 'nothing heard of a running task for too long')
       await sql`
         update holdfast.work set due_at = now(), epoch = epoch + 1
         where task_id = ${taskId} and kind = 'poll' and id = ${workId} and epoch = ${epoch} and due_at > now()
       `
       continue
     }
-    const result = await sparingOthers(log, taskId, () =>
+    const result = await sparingOthers(log, { taskId, traceId }, () =>
       settle(taskId, SILENT_TOO_LONG, { fence: { workId, epoch } }),
     )
     if (result?.kind === 'settled') bus.publish(result.userId)

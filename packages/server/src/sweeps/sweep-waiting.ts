@@ -19,6 +19,7 @@ const WAIT_EXCEEDED: Settlement = {
 interface Waiting {
   taskId: string
   userId: string
+  traceId: string | null
   lane: string
   provider: string
   workId: string
@@ -31,7 +32,7 @@ interface Waiting {
 export async function sweepWaiting({ sql, settle, bus, types, log }: SweepContext): Promise<number> {
   const names = Object.keys(types)
   const waiting = await sql<Waiting[]>`
-    select t.id as "taskId", t.user_id as "userId", t.lane, t.provider, w.id::text as "workId", w.epoch, w.attempts, j.last_error as reason
+    select t.id as "taskId", t.user_id as "userId", j.trace_id as "traceId", t.lane, t.provider, w.id::text as "workId", w.epoch, w.attempts, j.last_error as reason
     from unnest(${names}::text[], ${names.map((name) => waitLimitOf(types[name]))}::float8[]) as l (type, wait_ms)
       join holdfast.tasks t on t.status = 'pending' and t.type = l.type and t.created_at <= now() - l.wait_ms * interval '1 ms'
       join holdfast.work w on w.task_id = t.id and w.kind = 'submit'
@@ -41,8 +42,8 @@ export async function sweepWaiting({ sql, settle, bus, types, log }: SweepContex
   let ended = 0
   for (const letter of waiting) {
     const reason = letter.reason ?? 'never got its turn'
-    const { workId, epoch } = letter
-    const result = await sparingOthers(log, letter.taskId, () =>
+    const { workId, epoch, taskId, traceId } = letter
+    const result = await sparingOthers(log, { taskId, traceId }, () =>
       giveUp(
         settle,
         WAIT_EXCEEDED,
@@ -53,7 +54,7 @@ export async function sweepWaiting({ sql, settle, bus, types, log }: SweepContex
     if (result?.kind !== 'settled') continue
     ended += 1
     bus.publish(result.userId)
-    log.warn({ taskId: letter.taskId, reason }, 'waited too long')
+    log.warn({ taskId, traceId, reason }, 'waited too long')
   }
   return ended
 }

@@ -10,9 +10,11 @@ import { canonicalHash } from './canonical-hash.ts'
 import { checkParams } from './check-params.ts'
 import { findTask } from './find-task.ts'
 import { findByKey, type IdempotencyKey, takeKey } from './idempotency-key.ts'
-import { requireRoomInMinute } from './require-room-in-minute.ts'
+import { type Room, requireRoom } from './require-room.ts'
 import { scrubSecrets } from './scrub-secrets.ts'
-import type { TaskType, TaskTypes } from './task-types.ts'
+import { bytesOf, shownParams } from './shown-params.ts'
+import { maxParamsBytesOf, type TaskType, type TaskTypes } from './task-types.ts'
+import type { TakeUserTurn } from './user-turns.ts'
 
 export interface CreateTaskInput {
   userId: string
@@ -23,8 +25,8 @@ export interface CreateTaskInput {
   retryOf?: string
   /** @default 'free_default' */
   lane?: Lane
-  /** How many tasks the user may create in a minute. @default no limit */
-  perMinute?: number
+  /** How many tasks the user may have. @default no limit */
+  room?: Room
   /** How long its files are kept once it has finished. @default 3 days */
   keepMs?: number
 }
@@ -50,6 +52,7 @@ export async function createTask(
   types: TaskTypes,
   input: CreateTaskInput,
   plugins: readonly Plugin[] = [],
+  takeTurn: TakeUserTurn = (_, work) => work(),
 ): Promise<Created> {
   const { userId, body } = input
   const bodyHash = canonicalHash({ ...body, retryOf: input.retryOf ?? null })
@@ -59,12 +62,15 @@ export async function createTask(
   if (earlier) return { task: earlier, created: false }
 
   const { type, params } = checkParams(types, body)
+  const metadata = scrubSecrets(body.metadata ?? {}) as Record<string, unknown>
+  // What was taken on once may be retried, whatever the limits are by now.
+  if (input.retryOf === undefined) checkSizes(type, params, metadata)
   const submission: Submission = {
     userId,
     type: body.type,
     provider: type.provider,
     params,
-    metadata: scrubSecrets(body.metadata ?? {}) as Record<string, unknown>,
+    metadata,
     conversationId: body.conversationId ?? null,
     placeholderId: body.placeholderId ?? null,
     retryOf: input.retryOf ?? null,
@@ -74,9 +80,10 @@ export async function createTask(
   const adoption = readAdoption(body, type, Date.now())
 
   try {
-    const taskId = await transaction(sql, (tx, over) =>
-      insert(tx, over, { input, submission, key, plugins, type, adoption }),
-    )
+    const write = () =>
+      transaction(sql, (tx, over) => insert(tx, over, { input, submission, key, plugins, type, adoption }))
+    // Only those who are counted wait for each other.
+    const taskId = await (input.room ? takeTurn(userId, write) : write())
     const task = await findTask(sql, userId, taskId)
     if (!task) throw new HoldfastError('NOT_FOUND')
     return { task, created: true }
@@ -88,6 +95,22 @@ export async function createTask(
     const adopted = adoption && (await findAdopted(sql, userId, adoption))
     if (adopted) return { task: adopted, created: false }
     throw error
+  }
+}
+
+/** All of it is kept, listed and sent to every tab of its user, again and again. */
+const MAX_METADATA_BYTES = 4_096
+
+function checkSizes(type: TaskType, params: object, metadata: object): void {
+  const maxBytes = maxParamsBytesOf(type)
+  if (bytesOf(params) > maxBytes) {
+    throw new HoldfastError(
+      'INVALID_PARAMS',
+      `params: at most ${Math.floor(maxBytes / 1024)} kB as JSON. Upload files elsewhere and pass their addresses.`,
+    )
+  }
+  if (bytesOf(metadata) > MAX_METADATA_BYTES) {
+    throw new HoldfastError('INVALID_REQUEST', `metadata: at most ${MAX_METADATA_BYTES / 1024} kB as JSON.`)
   }
 }
 
@@ -110,7 +133,7 @@ async function insert(
   const { userId, type, provider, params, metadata, conversationId, placeholderId, retryOf } = submission
   const { lane, priority } = submission
   const place = { tx, over, limitMs: PLUGIN_LIMIT_MS }
-  if (input.perMinute !== undefined) await requireRoomInMinute(tx, userId, input.perMinute)
+  if (input.room) await requireRoom(tx, userId, input.room)
   for (const plugin of plugins) {
     if (!plugin.beforeSubmit) continue
     await runHook(place, `beforeSubmit of plugin "${plugin.name}"`, (lent) =>
@@ -118,10 +141,11 @@ async function insert(
     )
   }
   if (retryOf !== null) await keepFromRemoval(tx, retryOf)
+  const shown = shownParams(params, metadata)
   const [row] = await tx<{ id: string }[]>`
-    insert into holdfast.tasks (user_id, type, provider, params, metadata, conversation_id, placeholder_id, retry_of, priority, lane, max_attempts, timeout_ms, keep_ms, created_at)
+    insert into holdfast.tasks (user_id, type, provider, params, shown_params, metadata, conversation_id, placeholder_id, retry_of, priority, lane, max_attempts, timeout_ms, keep_ms, created_at)
     values (
-      ${userId}, ${type}, ${provider}, ${tx.json(params as Json)}, ${tx.json(metadata as Json)},
+      ${userId}, ${type}, ${provider}, ${tx.json(params as Json)}, ${shown && tx.json(shown as Json)}, ${tx.json(metadata as Json)},
       ${conversationId}, ${placeholderId}, ${retryOf}, ${priority}, ${lane}, ${input.body.maxAttempts ?? 3},
       ${input.body.timeoutMs ?? null}, ${input.keepMs ?? tx`default`},
       ${adoption?.startedAt ?? tx`default`}

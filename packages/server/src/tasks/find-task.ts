@@ -11,7 +11,7 @@ export async function findTask(
   present: Presenter = withoutUrls,
 ): Promise<Task | null> {
   const rows = await sql<TaskRow[]>`
-    select ${taskColumns(sql)} from holdfast.tasks t where t.id = ${taskId} and t.user_id = ${userId}
+    select ${taskColumns(sql, 'whole')} from holdfast.tasks t where t.id = ${taskId} and t.user_id = ${userId}
   `
   const [task = null] = await present.tasks(rows)
   return task

@@ -28,7 +28,7 @@ export async function listTasks(
   present: Presenter,
 ): Promise<{ tasks: Task[]; nextCursor: string | null }> {
   const { limit } = input
-  const rows = takeRows(await sql<TaskRow[]>`select ${taskColumns(sql)} ${listed(sql, input)}`)
+  const rows = takeRows(await sql<TaskRow[]>`select ${taskColumns(sql, 'listed')} ${listed(sql, input)}`)
   const page = await present.tasks(rows.slice(0, limit))
   return { tasks: page, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null }
 }

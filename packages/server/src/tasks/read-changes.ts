@@ -23,7 +23,7 @@ export interface Question {
 export function readFirst(sql: Sql, userId: string) {
   return sql`
     select pg_snapshot_xmin(pg_current_snapshot())::text as cursor, now() as now, '{}'::text[] as gone, task.*
-    from (values (1)) once left join lateral (${unfinishedAndRecent(sql, userId, taskColumns(sql))}) task on true
+    from (values (1)) once left join lateral (${unfinishedAndRecent(sql, userId, taskColumns(sql, 'listed'))}) task on true
   `
 }
 
@@ -72,7 +72,7 @@ export function readChanges(sql: Sql, { userId, since, known, risen }: Question)
     )
     select read_at.cursor::text as cursor, now() as now, array(select id::text from gone) as gone, task.*
     from read_at left join lateral (
-      select ${taskColumns(sql)} from holdfast.tasks t where t.id = any(array(select id from wanted))
+      select ${taskColumns(sql, 'listed')} from holdfast.tasks t where t.id = any(array(select id from wanted))
     ) task on true
   `
 }

@@ -11,6 +11,8 @@ export interface TaskRow {
   progress: number | null
   queuePosition: number | null
   params: Record<string, unknown>
+  /** Whether `params` are only what lists carry of them. */
+  paramsOmitted: boolean
   metadata: Record<string, unknown>
   failureCode: FailureCode | null
   failureMessage: string | null
@@ -37,10 +39,19 @@ export interface TaskRow {
   outputs: ArtifactRow[] | null
 }
 
-/** The columns of `holdfast.tasks t` that make a `TaskRow`, outputs included. */
-export function taskColumns(sql: Sql | Tx) {
+/**
+ * The columns of `holdfast.tasks t` that make a `TaskRow`, outputs included.
+ *
+ * @param carried `listed`: long parameters in short, as many tasks at once may carry them
+ */
+export function taskColumns(sql: Sql | Tx, carried: 'whole' | 'listed') {
   return sql`
-    t.id, t.user_id as "userId", t.type, t.provider, t.status, t.progress, t.queue_position as "queuePosition", t.params, t.metadata,
+    t.id, t.user_id as "userId", t.type, t.provider, t.status, t.progress, t.queue_position as "queuePosition", t.metadata,
+    ${
+      carried === 'whole'
+        ? sql`t.params, false as "paramsOmitted"`
+        : sql`coalesce(t.shown_params, t.params) as params, t.shown_params is not null as "paramsOmitted"`
+    },
     t.failure_code as "failureCode", t.failure_message as "failureMessage", t.failure_retryable as "failureRetryable",
     t.dead_lettered as "deadLettered",
     t.conversation_id as "conversationId", t.placeholder_id as "placeholderId", t.message_id as "messageId",
@@ -64,6 +75,7 @@ export function toTask(row: TaskRow, outputs: TaskOutput[] | null): Task {
     progress: row.progress,
     queuePosition: row.queuePosition,
     params: row.params,
+    ...(row.paramsOmitted ? { paramsOmitted: true as const } : {}),
     result: outputs && { outputs },
     failure:
       row.failureCode !== null && row.failureMessage !== null && row.failureRetryable !== null

@@ -31,6 +31,8 @@ export interface TaskType {
    * not given back unless you say so. @default 'refund-before-start'
    */
   onCancel?: CancelPolicy
+  /** How large the parameters of one may be, as JSON. The whole request may have 256 kB. @default 64 kB */
+  maxParamsBytes?: number
 }
 
 /** @example ({ seconds }) => 2 * Number(seconds) */
@@ -50,6 +52,10 @@ export function waitLimitOf(type: TaskType | undefined): number {
 
 export function silentAfterOf(type: TaskType | undefined): number {
   return type?.silentAfterMs ?? 120 * MINUTE
+}
+
+export function maxParamsBytesOf(type: TaskType): number {
+  return type.maxParamsBytes ?? 64 * 1024
 }
 
 export type TaskTypes = Record<string, TaskType>

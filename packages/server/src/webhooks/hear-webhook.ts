@@ -7,7 +7,8 @@ import type { TaskTypes } from '../tasks/task-types.ts'
 
 export interface HeardFrom {
   provider: Provider
-  call: WebhookCall
+  /** Reads what was sent and has it understood. Only called when the address, if it has a secret, has proven good. */
+  read(understand: (call: WebhookCall) => Promise<WebhookReading>): Promise<WebhookReading>
   /** From the address that was called; absent for webhooks that a vendor sends for a whole account. */
   callback?: { taskId: string; secret: string }
 }
@@ -35,11 +36,13 @@ interface Job {
 export async function hearWebhook(
   sql: Sql,
   types: TaskTypes,
-  { provider, call, callback }: HeardFrom,
+  { provider, read, callback }: HeardFrom,
 ): Promise<Hearing> {
-  const reading: WebhookReading = provider.readWebhook
-    ? await provider.readWebhook(call)
-    : { kind: 'forged', reason: `${provider.name} sends no webhooks` }
+  if (!provider.readWebhook) return { kind: 'refused', reason: `${provider.name} sends no webhooks` }
+  const { readWebhook } = provider
+  const addressed = callback ? await findByCallback(sql, provider, callback) : null
+  if (callback && !addressed) return { kind: 'refused', reason: 'the address is not one that we gave out' }
+  const reading = await read((call) => readWebhook.call(provider, call))
   if (reading.kind === 'forged' || reading.kind === 'stale')
     return { kind: 'refused', reason: reading.reason }
   if (reading.kind === 'unreadable') return reading
@@ -48,14 +51,8 @@ export async function hearWebhook(
   const { externalId, deliveryId, isSigned } = reading
   if (!isSigned && !callback)
     return { kind: 'refused', reason: 'neither signed nor sent to an address of ours' }
-  const job = callback
-    ? await findByCallback(sql, provider, callback)
-    : await findByExternalId(sql, provider, externalId)
-  if (!job) {
-    return callback
-      ? { kind: 'refused', reason: 'the address is not one that we gave out' }
-      : { kind: 'nothing-to-do', reason: 'about a task that is not ours' }
-  }
+  const job = addressed ?? (await findByExternalId(sql, provider, externalId))
+  if (!job) return { kind: 'nothing-to-do', reason: 'about a task that is not ours' }
   if (job.externalId !== null && job.externalId !== externalId) {
     return { kind: 'refused', reason: 'the address belongs to another task' }
   }

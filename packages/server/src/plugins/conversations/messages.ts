@@ -4,8 +4,10 @@ import type { Sql } from '../../database/connect.ts'
 import { HoldfastError } from '../../errors.ts'
 import { type ArtifactRow, outputsOf } from '../../tasks/artifact-row.ts'
 import { type Presenter, withoutUrls } from '../../tasks/present-tasks.ts'
+import { SHORTENED_LETTERS } from '../../tasks/shown-params.ts'
 
-interface MessageRow extends Omit<Message, 'outputs' | 'createdAt'> {
+interface MessageRow extends Omit<Message, 'outputs' | 'createdAt' | 'paramsOmitted'> {
+  paramsOmitted: boolean
   outputs: ArtifactRow[]
   createdAt: Date
 }
@@ -36,8 +38,10 @@ export async function listMessages(
 
   const rows = await sql<MessageRow[]>`
     select
-      m.id, m.conversation_id as "conversationId", m.role, m.content, m.task_id as "taskId", m.task_type as "taskType",
-      m.placeholder_id as "placeholderId", m.params, m.credits_spent::float8 as "creditsSpent", m.created_at as "createdAt",
+      m.id, m.conversation_id as "conversationId", m.role, m.task_id as "taskId", m.task_type as "taskType",
+      m.placeholder_id as "placeholderId", m.credits_spent::float8 as "creditsSpent", m.created_at as "createdAt",
+      coalesce(m.shown_params, m.params) as params, m.shown_params is not null as "paramsOmitted",
+      case when m.shown_params is null then m.content else left(m.content, ${SHORTENED_LETTERS}) end as content,
       ${outputsOf(sql, sql`a.message_id = m.id`)} as outputs
     from holdfast.messages m
     where m.conversation_id = ${conversationId} ${cursor === undefined ? sql`` : sql`and m.id > ${cursor}`}
@@ -47,8 +51,9 @@ export async function listMessages(
   const page = rows.slice(0, limit)
   const outputs = await present.outputs(page.map((row) => row.outputs))
   const messages = page.map(
-    (row, index): Message => ({
+    ({ paramsOmitted, ...row }, index): Message => ({
       ...row,
+      ...(paramsOmitted ? { paramsOmitted: true } : {}),
       outputs: outputs[index] ?? [],
       createdAt: row.createdAt.toISOString(),
     }),

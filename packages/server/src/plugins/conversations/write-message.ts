@@ -1,5 +1,8 @@
 import type { Tx } from '../../database/connect.ts'
+import { shownParams } from '../../tasks/shown-params.ts'
 import type { SettledTask } from '../plugin.ts'
+
+type Json = Parameters<Tx['json']>[0]
 
 /**
  * The message that a finished task leaves in its conversation, with its files and what it cost, and the conversation's
@@ -9,11 +12,12 @@ import type { SettledTask } from '../plugin.ts'
 export async function writeMessage(tx: Tx, task: SettledTask): Promise<void> {
   if (task.conversationId === null) return
   const prompt = task.params.prompt
+  const shown = shownParams(task.params, {})
   const [message] = await tx<{ id: string }[]>`
-    insert into holdfast.messages (conversation_id, user_id, role, content, task_id, task_type, placeholder_id, params, credits_spent)
+    insert into holdfast.messages (conversation_id, user_id, role, content, task_id, task_type, placeholder_id, params, shown_params, credits_spent)
     values (
       ${task.conversationId}, ${task.userId}, 'assistant', ${typeof prompt === 'string' ? prompt : ''},
-      ${task.id}, ${task.type}, ${task.placeholderId}, ${tx.json(task.params as Parameters<Tx['json']>[0])},
+      ${task.id}, ${task.type}, ${task.placeholderId}, ${tx.json(task.params as Json)}, ${shown && tx.json(shown as Json)},
       ${task.creditsSpent}
     )
     on conflict on constraint one_message_per_task do nothing

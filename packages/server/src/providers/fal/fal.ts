@@ -185,6 +185,8 @@ export function createFal(options: FalOptions): Provider {
       )
     },
     readWebhook: webhooks.read,
+    // The whole result, which some models write inline.
+    maxWebhookBytes: 1024 * 1024,
     async close() {
       await Promise.all([api.close(), webhooks.close()])
     },

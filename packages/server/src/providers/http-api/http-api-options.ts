@@ -70,6 +70,8 @@ export interface HttpApiOptions {
   sourceHeaders?: (url: string) => Record<string, string>
   /** What a call to our webhook address tells. If this throws, it was unreadable. */
   readWebhook?: (call: WebhookCall) => WebhookReading | Promise<WebhookReading>
+  /** How large a webhook may be. @default 256 kB; never above 1 MB */
+  maxWebhookBytes?: number
   /** Looks for a create whose reply was lost. `ask` gives the reply, or null where there was none. */
   find?: (
     request: CreateRequest & { sentAtMs: number },

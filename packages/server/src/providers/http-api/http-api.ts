@@ -181,6 +181,7 @@ export function createHttpApi(options: HttpApiOptions): Provider {
       // A vendor's key goes to the vendor only, whatever URL a reply names.
       sourceHeaders: (url: string) => (URL.parse(url)?.origin === api.origin ? sourceHeaders(url) : {}),
     }),
+    ...(options.maxWebhookBytes !== undefined && { maxWebhookBytes: options.maxWebhookBytes }),
     ...(readWebhook && {
       async readWebhook(call: WebhookCall): Promise<WebhookReading> {
         try {

@@ -87,6 +87,8 @@ export function createReplicate(options: ReplicateOptions): Provider {
     cancel: (id) => ({ method: 'POST', path: `/predictions/${encodeURIComponent(id)}/cancel` }),
     find: findPrediction,
     readWebhook: webhooks.read,
+    // The whole prediction: its input, its logs, and outputs that may be text.
+    maxWebhookBytes: 1024 * 1024,
   })
   return {
     ...provider,

@@ -5,7 +5,7 @@ import { scriptedTypes } from '../../test/scripted-types.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { connect, type Sql } from '../database/connect.ts'
 import { createTask } from './create-task.ts'
-import { requireRoomInMinute } from './require-room-in-minute.ts'
+import { requireRoom } from './require-room.ts'
 
 let database: TestDatabase
 let sql: Sql
@@ -23,10 +23,10 @@ const newUser = () => {
   users += 1
   return `user-${users}`
 }
-const require = (userId: string, perMinute: number) =>
-  sql.begin((tx) => requireRoomInMinute(tx, userId, perMinute))
+const require = (userId: string, perMinute: number, unfinished = 1_000) =>
+  sql.begin((tx) => requireRoom(tx, userId, { perMinute, unfinished }))
 
-describe('requireRoomInMinute (E3)', () => {
+describe('room in a minute (E3)', () => {
   it('lets a user have so many in a minute, and each user their own', async () => {
     const [ada, bob] = [newUser(), newUser()]
     for (let count = 0; count < 3; count += 1) {
@@ -70,7 +70,7 @@ describe('requireRoomInMinute (E3)', () => {
           body: { type: 'image', params: { prompt: 'a fox' } },
           idempotencyKey: null,
           traceId: 'trace',
-          perMinute: 5,
+          room: { perMinute: 5, unfinished: 1_000 },
         }),
       ),
     )
@@ -86,9 +86,46 @@ describe('requireRoomInMinute (E3)', () => {
         body: { type: 'image', params: { prompt: 'a fox' } },
         idempotencyKey: 'key',
         traceId: 'trace',
-        perMinute: 1,
+        room: { perMinute: 1, unfinished: 1_000 },
       })
     const { task } = await once()
     expect(await once()).toMatchObject({ task: { id: task.id }, created: false })
+  })
+})
+
+describe('room for unfinished tasks', () => {
+  it('is what is left of it: those that have ended, and those that other tasks made, take none', async () => {
+    const ada = newUser()
+    const first = await makeTask(sql, { userId: ada })
+    await makeTask(sql, { userId: ada })
+    await sql`update holdfast.tasks set parent_id = ${first.id} where user_id = ${ada} and id <> ${first.id}`
+    await makeTask(sql, { userId: ada })
+    await require(ada, 1_000, 3)
+    await expect(require(ada, 1_000, 2)).rejects.toMatchObject({
+      code: 'TOO_MANY_UNFINISHED',
+      retryAfterSeconds: 15,
+    })
+    await sql`
+      update holdfast.tasks set status = 'cancelled', finished_at = now() where id = ${first.id}
+    `
+    await require(ada, 1_000, 2)
+    await require(newUser(), 1_000, 1)
+  })
+
+  it('holds for requests at the same moment, from many connections', async () => {
+    const userId = newUser()
+    const answers = await Promise.allSettled(
+      Array.from({ length: 12 }, () =>
+        createTask(sql, scriptedTypes('p'), {
+          userId,
+          body: { type: 'image', params: { prompt: 'a fox' } },
+          idempotencyKey: null,
+          traceId: 'trace',
+          room: { perMinute: 1_000, unfinished: 5 },
+        }),
+      ),
+    )
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+    expect(await sql`select from holdfast.tasks where user_id = ${userId}`).toHaveLength(5)
   })
 })

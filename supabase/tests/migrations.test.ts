@@ -1,13 +1,13 @@
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Sql } from '../../packages/server/src/database/connect.ts'
 import { migrate, rollback } from '../../packages/server/src/database/migrate.ts'
 import { schemaDirectory } from '../../packages/server/src/database/schema-directory.ts'
-import { startEmbeddedPostgres } from '../../packages/server/src/embedded-postgres/start-embedded-postgres.ts'
 import { dumpTables } from '../../packages/server/test/dump-tables.ts'
 import { createEmptyDatabase, type EmptyDatabase } from '../../packages/server/test/empty-database.ts'
+import { type OwnCluster, startOwnCluster } from '../../packages/server/test/own-cluster.ts'
 import { readCatalog } from '../../packages/server/test/read-catalog.ts'
 import { seedUser } from '../../packages/server/test/seed-user.ts'
 
@@ -15,19 +15,13 @@ const ALL = Number.POSITIVE_INFINITY
 const ROLES = ['anon', 'authenticated', 'service_role']
 
 // A cluster of its own: roles belong to the whole cluster, and this one begins without ours.
-let folder: string
-let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>
+let server: OwnCluster
 let database: EmptyDatabase | undefined
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'holdfast-migrations-'))
-  await chmod(folder, 0o755)
-  server = await startEmbeddedPostgres({ dataDir: folder, settings: { fsync: 'off' } })
+  server = await startOwnCluster()
 })
-afterAll(async () => {
-  await server?.stop()
-  for (const path of [server?.home, folder]) if (path) await rm(path, { recursive: true, force: true })
-})
+afterAll(() => server?.stop())
 afterEach(async () => {
   await database?.drop()
   database = undefined

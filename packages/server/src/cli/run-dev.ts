@@ -47,6 +47,12 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
 
     const database = await openDatabase(config, options.fresh, say)
     undo.push(database.stop)
+    // A direct way to another database is none to the embedded one.
+    const reached = {
+      ...config,
+      databaseUrl: database.url,
+      directUrl: config.databaseUrl === null ? null : config.directUrl,
+    }
     const log = createLog(config.logLevel ?? 'warn')
     const simulated = config.providers.vendors.kie.apiKey ? null : await simulateKie(config, options)
     if (simulated) undo.push(simulated.stop)
@@ -66,6 +72,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
     undo.push(() => objects.close())
     const holdfast = createHoldfast({
       database: database.url,
+      ...(reached.directUrl ? { directUrl: reached.directUrl } : {}),
       auth,
       ...open,
       ...priceTypes(open.types, config.credits ?? DEMO_CREDITS),
@@ -74,10 +81,8 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
       mirror: { ...mirrorOptions(config), allowLoopback: simulated !== null },
       corsOrigins: config.corsOrigins,
       log,
-      ...(config.lock.kind || config.lock.redisUrl
-        ? { lock: await openLock({ ...config, databaseUrl: database.url }, log) }
-        : {}),
-      bus: await openBus({ ...config, bus: config.bus ?? 'memory', databaseUrl: database.url }, log),
+      ...(config.lock ? { lock: await openLock(reached, log) } : {}),
+      bus: await openBus({ ...reached, bus: config.bus ?? 'memory' }, log),
       hot: openHot(config, log),
       ...(config.streamsPerUser ? { streams: { perUser: config.streamsPerUser } } : {}),
       ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
@@ -96,7 +101,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
     if (devLogin) addDevLogin(holdfast.app, devLogin)
     const studio = studioDirectory()
     if (studio) addStudio(holdfast.app, studio)
-    holdfast.start()
+    await holdfast.start()
     front.answerWith(holdfast)
 
     say(

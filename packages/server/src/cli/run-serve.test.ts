@@ -2,10 +2,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Task } from '@holdfast/shared'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../test/free-port.ts'
-import { createTestDatabase } from '../../test/test-database.ts'
+import { startTestPgbouncer } from '../../test/pgbouncer-for-tests.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { signToken, TEST_AUDIENCE, TEST_ISSUER, TEST_SECRET } from '../../test/test-tokens.ts'
+import { rollback } from '../database/migrate.ts'
+import { readSchemaState } from '../database/schema-state.ts'
 import { startRunwaySimulator } from '../providers/runway/simulator/start-runway-simulator.ts'
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
@@ -17,9 +20,9 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).reverse()) await clean()
 })
 
-/** `holdfast serve` in a process of its own, with these settings and no others. */
-function serve(env: Record<string, string>) {
-  const child = spawn(process.execPath, ['--conditions=holdfast-source', MAIN, 'serve'], {
+/** `holdfast serve`, or another command, in a process of its own, with these settings and no others. */
+function serve(env: Record<string, string>, args: string[] = ['serve']) {
+  const child = spawn(process.execPath, ['--conditions=holdfast-source', MAIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH ?? '', ...env },
   })
@@ -102,4 +105,102 @@ test.each([
   })
   expect(await ended).toEqual([1, null])
   expect(said.text).toMatch(problem)
+})
+
+describe('a database that is not as it should be', () => {
+  const settings = { JWT_SECRET: TEST_SECRET, KIE_API_KEY: 'kie-key', PORT: '0' }
+  const cases: [string, (database: TestDatabase) => Promise<string>, RegExp][] = [
+    [
+      'an empty one',
+      async ({ sql, url }) => {
+        await rollback(sql, Number.POSITIVE_INFINITY)
+        return url
+      },
+      /^holdfast: The schema is missing: run `holdfast migrate`\.\n$/,
+    ],
+    [
+      'one of an earlier release',
+      async ({ sql, url }) => {
+        await rollback(sql, 1)
+        return url
+      },
+      /^holdfast: The schema is older than this release: run `holdfast migrate`\.\n$/,
+    ],
+    [
+      'none at all',
+      async ({ url }) => Object.assign(new URL(url), { pathname: 'nowhere' }).href,
+      /^holdfast: PostgreSQL at 127.0.0.1:\d+ refuses the login: database "nowhere" does not exist\.\n$/,
+    ],
+    [
+      'a role that there is not',
+      async ({ url }) => Object.assign(new URL(url), { username: 'nobody', password: 'hidden' }).href,
+      /^holdfast: PostgreSQL at 127.0.0.1:\d+ refuses the login: .*"nobody".*\.\n$/,
+    ],
+    [
+      'a server that does not run',
+      async () => 'postgres://u:hidden@127.0.0.1:1/app',
+      /^holdfast: PostgreSQL cannot be reached at 127.0.0.1:1: .+\.\n$/,
+    ],
+  ]
+
+  describe.each(['advisory', 'none'])('with LOCK=%s', (LOCK) => {
+    test.each(cases)('%s: it says what to do in one line, and stops', async (_name, prepare, problem) => {
+      const database = await createTestDatabase()
+      cleanups.push(() => database.drop())
+      const { ended, said } = serve({
+        ...settings,
+        LOCK,
+        BUS: 'memory',
+        DATABASE_URL: await prepare(database),
+      })
+      expect(await ended).toEqual([1, null])
+      expect(said.text).toMatch(problem)
+      expect(said.text).not.toMatch(/serving|hidden/)
+    })
+  })
+
+  test('with --migrate it brings the schema along', async () => {
+    const database = await createTestDatabase()
+    cleanups.push(() => database.drop())
+    await rollback(database.sql, Number.POSITIVE_INFINITY)
+    const env = { ...settings, DATABASE_URL: database.url }
+    const { child, ended, said } = serve(env, ['serve', '--migrate'])
+    await expect.poll(() => said.text, patiently).toContain('serving')
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([0, null])
+  })
+})
+
+describe('behind a pooler in transaction mode', () => {
+  test('without a direct way it says which to set', async () => {
+    const database = await createTestDatabase()
+    const pooler = await startTestPgbouncer({ url: database.url })
+    cleanups.push(
+      () => database.drop(),
+      () => pooler.stop(),
+    )
+    const env = { DATABASE_URL: pooler.url, JWT_SECRET: TEST_SECRET, KIE_API_KEY: 'kie-key', PORT: '0' }
+    const { ended, said } = serve(env)
+    expect(await ended).toEqual([1, null])
+    expect(said.text).toMatch(/^holdfast: .*transaction mode.*Set DIRECT_URL to a direct connection/)
+  })
+
+  test('the name that the setting had is refused, and the new one told', async () => {
+    const { ended, said } = serve({ LOCK_DATABASE_URL: 'postgres://u:hidden@db/app' })
+    expect(await ended).toEqual([1, null])
+    expect(said.text).toBe('holdfast: LOCK_DATABASE_URL is called DIRECT_URL now: set that instead.\n')
+  })
+
+  test('the schema is made, also through the pooler alone', async () => {
+    const database = await createTestDatabase()
+    const pooler = await startTestPgbouncer({ url: database.url, roundRobin: true })
+    cleanups.push(
+      () => database.drop(),
+      () => pooler.stop(),
+    )
+    await rollback(database.sql, Number.POSITIVE_INFINITY)
+    const { ended, said } = serve({ DATABASE_URL: pooler.url }, ['migrate'])
+    expect(await ended, said.text).toEqual([0, null])
+    expect(await readSchemaState(database.sql)).toBe('current')
+  })
 })

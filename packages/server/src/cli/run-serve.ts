@@ -33,6 +33,7 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
   })
   const holdfast = createHoldfast({
     database: config.databaseUrl,
+    ...(config.directUrl ? { directUrl: config.directUrl } : {}),
     auth: config.auth,
     providers,
     ...priced,
@@ -54,8 +55,10 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
   })
   const stopped = untilToldToStop()
   if (options.migrate) await holdfast.migrate()
+  // Before anybody is let in: what is wrong by now does not mend itself.
+  await holdfast.ready()
   const server = await listen(holdfast.listener, config)
-  holdfast.start()
+  await holdfast.start()
   log.info({ host: config.host, port: config.port, results: objects.name }, 'serving')
 
   const signal = await stopped

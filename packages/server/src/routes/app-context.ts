@@ -18,6 +18,8 @@ import type { TaskTypes } from '../tasks/task-types.ts'
 /** What the routes need of the rest. */
 export interface AppContext {
   sql: Sql
+  /** Rejects unless the database can be reached and its schema fits. */
+  ready(): Promise<void>
   submit: Submit
   settle: Settle
   save: Save

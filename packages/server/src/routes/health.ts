@@ -1,12 +1,27 @@
 import { Hono } from 'hono'
+import { NotReady } from '../database/assert-ready.ts'
+import { HoldfastError } from '../errors.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 
-/** `/healthz`: the process lives. `/readyz`: it can also reach its database. Open to all. */
-export function healthRoutes({ sql }: AppContext) {
+const RETRY_AFTER_SECONDS = 2
+
+/** `/healthz`: the process lives. `/readyz`: it can also reach its database, whose schema is as it needs it. Open to all. */
+export function healthRoutes({ ready }: Pick<AppContext, 'ready'>) {
   return new Hono<AppEnv>()
     .get('/healthz', (c) => c.json({ status: 'ok' }))
     .get('/readyz', async (c) => {
-      await sql`select 1`
+      await ready().catch((error: unknown) => {
+        // Where the database is, and as whom, is nobody's business.
+        const isOurs = error instanceof NotReady && error.cause === undefined
+        throw new HoldfastError(
+          'UNAVAILABLE',
+          isOurs ? error.message : 'The database cannot be reached right now.',
+          {
+            cause: error,
+            retryAfterSeconds: RETRY_AFTER_SECONDS,
+          },
+        )
+      })
       return c.json({ status: 'ready' })
     })
 }

@@ -109,9 +109,10 @@ test.each([
 
 describe('a database that is not as it should be', () => {
   const settings = { JWT_SECRET: TEST_SECRET, KIE_API_KEY: 'kie-key', PORT: '0' }
-  const cases: [string, (database: TestDatabase) => Promise<string>, RegExp][] = [
+  const cases: [string, LOCK: string, (database: TestDatabase) => Promise<string>, RegExp][] = [
     [
       'an empty one',
+      'advisory',
       async ({ sql, url }) => {
         await rollback(sql, Number.POSITIVE_INFINITY)
         return url
@@ -120,6 +121,7 @@ describe('a database that is not as it should be', () => {
     ],
     [
       'one of an earlier release',
+      'none',
       async ({ sql, url }) => {
         await rollback(sql, 1)
         return url
@@ -128,23 +130,27 @@ describe('a database that is not as it should be', () => {
     ],
     [
       'none at all',
+      'advisory',
       async ({ url }) => Object.assign(new URL(url), { pathname: 'nowhere' }).href,
       /^holdfast: PostgreSQL at 127.0.0.1:\d+ refuses the login: database "nowhere" does not exist\.\n$/,
     ],
     [
       'a role that there is not',
+      'none',
       async ({ url }) => Object.assign(new URL(url), { username: 'nobody', password: 'hidden' }).href,
       /^holdfast: PostgreSQL at 127.0.0.1:\d+ refuses the login: .*"nobody".*\.\n$/,
     ],
     [
       'a server that does not run',
+      'none',
       async () => 'postgres://u:hidden@127.0.0.1:1/app',
       /^holdfast: PostgreSQL cannot be reached at 127.0.0.1:1: .+\.\n$/,
     ],
   ]
 
-  describe.each(['advisory', 'none'])('with LOCK=%s', (LOCK) => {
-    test.each(cases)('%s: it says what to do in one line, and stops', async (_name, prepare, problem) => {
+  test.each(cases)(
+    '%s (LOCK=%s): it says so in one line, and stops',
+    async (_name, LOCK, prepare, problem) => {
       const database = await createTestDatabase()
       cleanups.push(() => database.drop())
       const { ended, said } = serve({
@@ -156,8 +162,8 @@ describe('a database that is not as it should be', () => {
       expect(await ended).toEqual([1, null])
       expect(said.text).toMatch(problem)
       expect(said.text).not.toMatch(/serving|hidden/)
-    })
-  })
+    },
+  )
 
   test('with --migrate it brings the schema along', async () => {
     const database = await createTestDatabase()

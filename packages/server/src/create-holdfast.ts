@@ -158,6 +158,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   const authenticate = typeof config.auth === 'function' ? config.auth : createJwtAuthenticate(config.auth)
   const bus = config.bus ?? createMemoryBus()
   const hot = config.hot ?? createMemoryHot()
+  const lock = config.lock ?? createNoLock()
   const stopping = new AbortController()
   const readiness = createReadiness({ sql, pool: ownPool, log, stopping: stopping.signal })
   const metrics = createMetrics()
@@ -182,7 +183,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
       providers,
       log,
       metrics,
-      lock: config.lock ?? createNoLock(),
+      lock,
       objects: config.objects,
       source,
       mirror,
@@ -197,6 +198,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   const app = createApp({
     sql,
     ready: readiness.ready,
+    isLockAway: () => lock.isAway?.() ?? false,
     submit: (input) => createTask(sql, types, input, plugins),
     settle,
     save: createSave({ sql, plugins, log }),

@@ -178,6 +178,60 @@ describe('a database that is not as it should be', () => {
 })
 
 describe('behind a pooler in transaction mode', () => {
+  test('two replicas with a direct way beside it: one works, and when it is killed the other goes on', async () => {
+    const database = await createTestDatabase()
+    const pooler = await startTestPgbouncer({ url: database.url, roundRobin: true })
+    const simulator = await startRunwaySimulator({ apiKey: 'runway-key', speed: 100 })
+    cleanups.push(
+      () => database.drop(),
+      () => pooler.stop(),
+      () => simulator.close(),
+    )
+    const env = {
+      DATABASE_URL: pooler.url,
+      DIRECT_URL: database.url,
+      JWT_SECRET: TEST_SECRET,
+      JWT_ISSUER: TEST_ISSUER,
+      JWT_AUDIENCE: TEST_AUDIENCE,
+      RUNWAYML_API_SECRET: 'runway-key',
+      RUNWAYML_BASE_URL: simulator.url,
+    }
+    const ports = [await freePort(), await freePort()]
+    const replicas = ports.map((port) => ({ port, ...serve({ ...env, PORT: String(port) }) }))
+    for (const { said } of replicas) await expect.poll(() => said.text, patiently).toContain('serving')
+    const holder = async () => {
+      const [beat] = await database.sql<{ holder: string }[]>`
+        select holder from holdfast.lock_beats where name = 'provider:runway'
+      `
+      return Number(beat?.holder.split(':').at(-1))
+    }
+    await expect.poll(holder, patiently).toBeGreaterThan(0)
+
+    const headers = { authorization: `Bearer ${await signToken(USER)}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ type: 'video', params: { prompt: 'a lighthouse', aspect_ratio: '9:16' } })
+    const statusAt = async (port: number, id: string) =>
+      ((await (await fetch(`http://127.0.0.1:${port}/v1/tasks/${id}`, { headers })).json()) as { task: Task })
+        .task.status
+    // Submitted where nobody works, so the bus has to carry it; watched there, so polls come soon.
+    async function runsToItsEnd(port: number): Promise<void> {
+      const stream = await fetch(`http://127.0.0.1:${port}/v1/stream`, { headers })
+      const created = await fetch(`http://127.0.0.1:${port}/v1/tasks`, { method: 'POST', headers, body })
+      const { task } = (await created.json()) as { task: Task }
+      await expect.poll(() => statusAt(port, task.id), { timeout: 60_000, interval: 250 }).toBe('completed')
+      await stream.body?.cancel()
+    }
+    const working = await holder()
+    const [first, second] = replicas.toSorted(
+      (one, other) => Number(other.child.pid === working) - Number(one.child.pid === working),
+    )
+    if (!first || !second) throw new Error('There are two replicas.')
+    await runsToItsEnd(second.port)
+    first.child.kill('SIGKILL')
+    await runsToItsEnd(second.port)
+    expect(await holder()).toBe(second.child.pid)
+    expect(second.said.text).not.toContain('prepared statement')
+  }, 120_000)
+
   test('without a direct way it says which to set', async () => {
     const database = await createTestDatabase()
     const pooler = await startTestPgbouncer({ url: database.url })

@@ -2,11 +2,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startCuttableProxy } from '../../test/cuttable-proxy.ts'
 import { createMemoryLog } from '../../test/memory-log.ts'
 import { startTestPgbouncer } from '../../test/pgbouncer-for-tests.ts'
+import { startTestRedis } from '../../test/redis-for-tests.ts'
 import { createScriptedProvider } from '../../test/scripted-provider.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { signToken, testAuth } from '../../test/test-tokens.ts'
-import { createHoldfast, type Holdfast } from '../create-holdfast.ts'
+import { createHoldfast, type Holdfast, type HoldfastConfig } from '../create-holdfast.ts'
+import { createRedisLock } from '../locks/redis-lock.ts'
 import { migrate, rollback } from './migrate.ts'
 
 const ALL = Number.POSITIVE_INFINITY
@@ -20,7 +22,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step()
 })
 
-function embed(url: string): { holdfast: Holdfast; lines: string[] } {
+function embed(url: string, config: Partial<HoldfastConfig> = {}): { holdfast: Holdfast; lines: string[] } {
   const provider = createScriptedProvider({})
   const { log, lines } = createMemoryLog()
   const holdfast = createHoldfast({
@@ -29,6 +31,7 @@ function embed(url: string): { holdfast: Holdfast; lines: string[] } {
     providers: [provider],
     types: scriptedTypes(provider.name),
     log,
+    ...config,
     engine: { idleMs: 10, stopWithinMs: 2_000 },
   })
   undo.push(() => holdfast.stop())
@@ -130,6 +133,28 @@ describe('an embedded server', () => {
         expect(await database.sql`select status from holdfast.tasks`).toMatchObject([{ status: 'running' }]),
       { timeout: 10_000 },
     )
+  })
+
+  it('serves callers without its lock, and says that nobody works', async () => {
+    const redis = await startTestRedis()
+    undo.push(() => redis.stop())
+    const lock = createRedisLock({ url: redis.url, ttlMs: 600, retryMs: 20, log: createMemoryLog().log })
+    const { holdfast } = embed(database.url, { lock })
+    await holdfast.start()
+    expect(await readyz(holdfast)).toEqual({ status: 200, body: { status: 'ready' } })
+    await redis.kill()
+    await vi.waitFor(
+      async () =>
+        expect(await readyz(holdfast)).toEqual({
+          status: 200,
+          body: { status: 'ready', work: 'paused: the lock cannot be reached' },
+        }),
+      { timeout: 10_000 },
+    )
+    await redis.start()
+    await vi.waitFor(async () => expect((await readyz(holdfast)).body).toEqual({ status: 'ready' }), {
+      timeout: 10_000,
+    })
   })
 
   it('works behind a pooler in transaction mode that its URL does not give away', async () => {

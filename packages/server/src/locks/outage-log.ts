@@ -5,6 +5,7 @@ export type LockLog = Pick<Logger, 'info' | 'warn'>
 export interface OutageLog {
   away(error: unknown): void
   back(): void
+  isAway(): boolean
 }
 
 /** One line when something goes away and one when it is back, however often it is tried in between. */
@@ -21,5 +22,6 @@ export function createOutageLog(log: LockLog, what: string): OutageLog {
       isAway = false
       log.info(`${what} can be used for locks again`)
     },
+    isAway: () => isAway,
   }
 }

@@ -162,6 +162,7 @@ export function createRedisLock(options: RedisLockOptions): Lock {
         waiting.delete(acquired)
       }
     },
+    isAway: outage.isAway,
     close() {
       closed ??= close()
       return closed

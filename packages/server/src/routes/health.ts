@@ -6,7 +6,7 @@ import type { AppContext, AppEnv } from './app-context.ts'
 const RETRY_AFTER_SECONDS = 2
 
 /** `/healthz`: the process lives. `/readyz`: it can also reach its database, whose schema is as it needs it. Open to all. */
-export function healthRoutes({ ready }: Pick<AppContext, 'ready'>) {
+export function healthRoutes({ ready, isLockAway }: Pick<AppContext, 'ready' | 'isLockAway'>) {
   return new Hono<AppEnv>()
     .get('/healthz', (c) => c.json({ status: 'ok' }))
     .get('/readyz', async (c) => {
@@ -22,6 +22,9 @@ export function healthRoutes({ ready }: Pick<AppContext, 'ready'>) {
           },
         )
       })
-      return c.json({ status: 'ready' })
+      // Callers can be served all the same: to turn them away from every replica would only add to it.
+      return c.json(
+        isLockAway() ? { status: 'ready', work: 'paused: the lock cannot be reached' } : { status: 'ready' },
+      )
     })
 }

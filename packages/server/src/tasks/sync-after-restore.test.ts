@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { SyncAnswer, Task } from '@holdfast/shared'
 import postgres from 'postgres'
@@ -43,18 +44,16 @@ function open(url: string): Sql {
   return sql
 }
 
-/** As OPERATIONS.md says. */
+const GUIDE = fileURLToPath(new URL('../../../../docs/OPERATIONS.md', import.meta.url))
+
+/** By the very commands of OPERATIONS.md. */
 async function move(from: string, to: string): Promise<void> {
-  const sql = open(to)
-  for (const role of ['anon', 'authenticated', 'service_role'])
-    await sql.unsafe(`create role ${role} nologin noinherit`)
-  const [dump, restore] = ['pg_dump', 'pg_restore'].map((name) => join(old.bin, name))
-  await run('bash', [
-    '-o',
-    'pipefail',
-    '-c',
-    `${dump} -Fc -d '${from}' | ${restore} --exit-on-error -d '${to}'`,
-  ])
+  const guide = await readFile(GUIDE, 'utf8')
+  const roles = /```sql\n(create role anon .*?)```/s.exec(guide)?.[1] ?? ''
+  const command = /```sh\n(pg_dump .*?)```/s.exec(guide)?.[1] ?? ''
+  await open(to).unsafe(roles).simple()
+  const env = { PATH: `${old.bin}:${process.env.PATH}`, OLD_URL: from, NEW_URL: to }
+  await run('bash', ['-o', 'pipefail', '-c', command], { env })
 }
 
 async function counterOf(sql: Sql): Promise<number> {

@@ -52,6 +52,21 @@ export default defineConfig({
       {
         ...inNode,
         test: {
+          // The oldest PostgreSQL that is promised to work: the schema, and the statements that everything rests on.
+          name: 'oldest-postgres',
+          include: [
+            'supabase/tests/**/*.test.ts',
+            'packages/server/src/engine/claim-{polls,submits}.test.ts',
+            'packages/server/src/tasks/{accept-task,create-task,settle-task,sync-tasks}.test.ts',
+          ],
+          globalSetup: ['packages/server/test/debian-postgres-for-tests.ts'],
+          testTimeout: 20_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        ...inNode,
+        test: {
           name: 'poller',
           include: ['e2e/poller/**/*.test.ts'],
           testTimeout: 180_000,

@@ -74,7 +74,7 @@ const holdfast = createHoldfast({
   streams: { sweepMs: 500 },
   log,
 })
-holdfast.start()
+await holdfast.start()
 
 const server = createServer(holdfast.listener)
 server.listen(0, '127.0.0.1', () => {

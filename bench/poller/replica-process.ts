@@ -41,7 +41,7 @@ const holdfast = createHoldfast({
   streams: { sweepMs: 1_000 },
   log,
 })
-holdfast.start()
+await holdfast.start()
 
 const server = createServer(holdfast.listener)
 server.listen(0, '127.0.0.1', () => {

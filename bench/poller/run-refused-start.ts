@@ -6,7 +6,7 @@ import type { PollerLab } from './poller-lab.ts'
 
 const MAIN = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 const MESSAGE = 'The database is reached through a pooler in transaction mode'
-const ADVICE = ['LOCK_DATABASE_URL', 'LOCK=redis', 'LOCK=none']
+const ADVICE = ['DIRECT_URL', 'LOCK=redis', 'LOCK=none']
 
 /** `holdfast serve` with the advisory lock behind PgBouncer in transaction mode refuses to start, and says what to set. */
 export async function runRefusedStart(lab: PollerLab): Promise<Finding[]> {

@@ -50,7 +50,7 @@ const server = createServer(holdfast.listener)
 server.listen(0, '127.0.0.1', () => {
   const answer = (count: EngineCount) => process.send?.(count)
   process.on('message', (order: 'start' | 'count') => {
-    if (order === 'start') holdfast.start()
+    if (order === 'start') void holdfast.start()
     answer({ kind: 'count', reports, polls })
   })
   answer({ kind: 'ready', port: (server.address() as AddressInfo).port })

@@ -7,7 +7,7 @@ import { type Figures, FULL, runOverBus, SHORT } from '../replicas/run-over-bus.
 
 const HELP = `npm run proof -- replicas [options]
 
-  --only BUS     redis or postgres; both unless said
+  --only BUS     redis, postgres, or pooled (PostgreSQL behind PgBouncer, with DIRECT_URL); all unless said
   --short        the short form, as in the tests
   --verbose      what the servers said when something went wrong`
 
@@ -24,7 +24,7 @@ if (options.help) {
   process.exit(0)
 }
 
-const BUSES: readonly BusKind[] = ['redis', 'postgres']
+const BUSES: readonly BusKind[] = ['redis', 'postgres', 'pooled']
 const chosen = BUSES.filter((bus) => bus.includes(options.only))
 if (chosen.length === 0) {
   console.error(`There is no bus “${options.only}”.\n\n${HELP}`)

@@ -6,6 +6,7 @@ import { migrate } from '../../packages/server/src/database/migrate.ts'
 import { startEmbeddedPostgres } from '../../packages/server/src/embedded-postgres/start-embedded-postgres.ts'
 import { freePort } from '../../packages/server/test/free-port.ts'
 import { startTestNginx } from '../../packages/server/test/nginx-for-tests.ts'
+import { startTestPgbouncer } from '../../packages/server/test/pgbouncer-for-tests.ts'
 import { startTestRedis } from '../../packages/server/test/redis-for-tests.ts'
 import { selfSigned } from '../../packages/server/test/self-signed.ts'
 import { signToken, TEST_AUDIENCE, TEST_ISSUER, TEST_SECRET } from '../../packages/server/test/test-tokens.ts'
@@ -16,7 +17,8 @@ import { type ClientsAnswer, type ClientsOrder, WAYS } from './client-messages.t
 import { nginxSettings } from './nginx-settings.ts'
 import { type ServeReplica, startServe } from './start-serve.ts'
 
-export type BusKind = 'redis' | 'postgres'
+/** `pooled`: over PostgreSQL, which all but the bus reach through PgBouncer in transaction mode. */
+export type BusKind = 'redis' | 'postgres' | 'pooled'
 
 /** Three replicas over one bus, nginx before them, and clients before that. */
 export interface Stage {
@@ -79,9 +81,11 @@ export async function openReplicasLab(): Promise<ReplicasLab> {
         // Refused at once, as every address in here is: one more write for each task, as a copied file is, and no retries.
         kie.fileUrl = (externalId) => `https://127.0.0.1/${externalId}.png`
 
+        const pooler = bus === 'pooled' ? await startTestPgbouncer({ url: databaseUrl }) : null
+        if (pooler) undoStage.add(() => pooler.stop())
         const env = {
-          DATABASE_URL: databaseUrl,
-          BUS: bus,
+          ...(pooler ? { DATABASE_URL: pooler.url, DIRECT_URL: databaseUrl } : { DATABASE_URL: databaseUrl }),
+          BUS: bus === 'redis' ? 'redis' : 'postgres',
           // All of them work, so finishes come from everywhere.
           LOCK: 'none',
           ...(bus === 'redis' ? { REDIS_URL: redis.url } : {}),

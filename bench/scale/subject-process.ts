@@ -114,6 +114,6 @@ process.on('message', (message: { startsAt: number } | 'stop') => {
 // The benchmark is gone, however it ended.
 process.on('disconnect', () => process.exit(0))
 
-holdfast.start()
+await holdfast.start()
 await putPlan(sql)
 send({ kind: 'ready' })

@@ -1,5 +1,5 @@
 -- The schema everything lives in, and, only where they are missing, the roles and functions that Supabase has:
--- the same files then run on Supabase and on any other PostgreSQL (14 or later).
+-- the same files then run on Supabase and on any other PostgreSQL (15 or later).
 
 create schema if not exists holdfast;
 

@@ -1,13 +1,13 @@
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { Sql } from '../../packages/server/src/database/connect.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { connect, type Sql } from '../../packages/server/src/database/connect.ts'
 import { migrate, rollback } from '../../packages/server/src/database/migrate.ts'
 import { schemaDirectory } from '../../packages/server/src/database/schema-directory.ts'
-import { startEmbeddedPostgres } from '../../packages/server/src/embedded-postgres/start-embedded-postgres.ts'
 import { dumpTables } from '../../packages/server/test/dump-tables.ts'
 import { createEmptyDatabase, type EmptyDatabase } from '../../packages/server/test/empty-database.ts'
+import { type OwnCluster, startOwnCluster } from '../../packages/server/test/own-cluster.ts'
 import { readCatalog } from '../../packages/server/test/read-catalog.ts'
 import { seedUser } from '../../packages/server/test/seed-user.ts'
 
@@ -15,19 +15,13 @@ const ALL = Number.POSITIVE_INFINITY
 const ROLES = ['anon', 'authenticated', 'service_role']
 
 // A cluster of its own: roles belong to the whole cluster, and this one begins without ours.
-let folder: string
-let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>
+let server: OwnCluster
 let database: EmptyDatabase | undefined
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'holdfast-migrations-'))
-  await chmod(folder, 0o755)
-  server = await startEmbeddedPostgres({ dataDir: folder, settings: { fsync: 'off' } })
+  server = await startOwnCluster()
 })
-afterAll(async () => {
-  await server?.stop()
-  for (const path of [server?.home, folder]) if (path) await rm(path, { recursive: true, force: true })
-})
+afterAll(() => server?.stop())
 afterEach(async () => {
   await database?.drop()
   database = undefined
@@ -200,6 +194,84 @@ describe('where Supabase was first', () => {
     } finally {
       await other.drop()
     }
+  })
+})
+
+describe('for the plain owner of a database, who may not make roles', () => {
+  let superuser: Sql
+  let name: string
+  const connected: Sql[] = []
+
+  async function as(role: string): Promise<Sql> {
+    await superuser.unsafe(`create role ${role} login password 'plain'`)
+    const login = { username: role, password: 'plain', pathname: name }
+    const sql = connect(Object.assign(new URL(server.url), login).href, { maxConnections: 2 })
+    connected.push(sql)
+    return sql
+  }
+
+  async function asOwner(): Promise<Sql> {
+    const owner = await as('plain_owner')
+    await superuser`alter database ${superuser(name)} owner to plain_owner`
+    return owner
+  }
+
+  beforeEach(async () => {
+    superuser = await open()
+    name = (await superuser<{ name: string }[]>`select current_database() as name`)[0]?.name ?? ''
+  })
+  afterEach(async () => {
+    for (const sql of connected.splice(0)) await sql.end({ timeout: 1 })
+    await database?.drop()
+    database = undefined
+    const admin = connect(server.url, { maxConnections: 1 })
+    for (const role of ['plain_owner', 'plain_guest', ...ROLES]) {
+      await admin.unsafe(`drop role if exists ${role}`)
+    }
+    await admin.end()
+  })
+
+  it('goes up and down without them, and grants nothing to anybody else', async () => {
+    const owner = await asOwner()
+    expect(await migrate(owner)).toEqual(await migrationNames())
+    expect(await existingRoles(owner)).toEqual([])
+    await seedUser(owner, 'ada')
+    const grantees = await owner<{ grantee: string }[]>`
+      select distinct coalesce(r.rolname, 'public') as grantee
+      from pg_class c cross join aclexplode(c.relacl) a left join pg_roles r on r.oid = a.grantee
+      where c.relnamespace = 'holdfast'::regnamespace
+      order by grantee
+    `
+    expect(grantees.map(({ grantee }) => grantee)).toEqual(['pg_database_owner', 'plain_owner'])
+    const guest = await as('plain_guest')
+    await expect(guest`select from holdfast.tasks`).rejects.toThrow('permission denied')
+
+    expect(await migrate(owner)).toEqual([])
+    await rollback(owner, ALL)
+    expect(await readCatalog(owner)).toEqual([])
+  })
+
+  it('uses the roles where a superuser made them', async () => {
+    const owner = await asOwner()
+    for (const role of ROLES) await superuser.unsafe(`create role ${role} nologin noinherit`)
+    await migrate(owner)
+    const [access] = await owner`
+      select has_column_privilege('authenticated', 'holdfast.tasks', 'status', 'select') as reads,
+        has_table_privilege('service_role', 'holdfast.work', 'delete') as serves,
+        has_table_privilege('authenticated', 'holdfast.work', 'select') as peeks
+    `
+    expect(access).toEqual({ reads: true, serves: true, peeks: false })
+    await rollback(owner, ALL)
+    expect(await existingRoles(owner)).toEqual(ROLES)
+  })
+
+  it('says what to run once to somebody who is not even the owner, and changes nothing', async () => {
+    const guest = await as('plain_guest')
+    await superuser`grant create on database ${superuser(name)} to plain_guest`
+    await expect(migrate(guest)).rejects.toThrow(
+      /plain_guest may not make the roles anon, authenticated, service_role.*superuser run this once:\n {2}create role anon nologin noinherit;\n/s,
+    )
+    expect(await readCatalog(guest)).toEqual([])
   })
 })
 

@@ -68,7 +68,7 @@ export const openHoldfast: OpenContender = async ({ databaseUrl, providerUrl, ta
     async pollAll() {
       const goal = (await provider.count()) + tasks
       const holdfast = build()
-      holdfast.start()
+      await holdfast.start()
       await provider.reach(goal)
       // The last answers are on their way: a stop now would give those polls up and hand them back.
       while ((pool.stats.size ?? 0) > 0) await setImmediate()

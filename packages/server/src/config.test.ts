@@ -22,6 +22,20 @@ describe('readConfig', () => {
     expect(isAbsolute(readConfig({}).dataDir)).toBe(true)
   })
 
+  it('takes Redis for the lock only where that is said', () => {
+    expect(readConfig({ REDIS_URL: 'redis://cache' })).toMatchObject({
+      redisUrl: 'redis://cache',
+      lock: null,
+    })
+    expect(readConfig({ REDIS_URL: 'redis://cache', LOCK: 'redis' })).toMatchObject({ lock: 'redis' })
+  })
+
+  it('refuses the name that DIRECT_URL had, without repeating what is secret in it', () => {
+    const read = () => readConfig({ LOCK_DATABASE_URL: 'postgres://u:hidden@db/app' })
+    expect(read).toThrow('LOCK_DATABASE_URL is called DIRECT_URL now: set that instead.')
+    expect(readConfig({ DIRECT_URL: 'postgres://db/app' }).directUrl).toBe('postgres://db/app')
+  })
+
   it('takes blank for not given', () => {
     expect(readConfig({ DATABASE_URL: ' ', PORT: '', KIE_API_KEY: '', LOG_LEVEL: '' })).toMatchObject({
       databaseUrl: null,

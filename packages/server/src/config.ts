@@ -10,6 +10,9 @@ import { PROVIDER_ENVIRONMENT, type ProviderSettings, readProviderSettings } fro
 export interface Config {
   /** Null: use the embedded PostgreSQL. */
   databaseUrl: string | null
+  /** The same database without a transaction pooler in between: for the lock, the bus and migrations. */
+  directUrl: string | null
+  redisUrl: string | null
   host: string
   port: number
   logLevel: string | null
@@ -24,7 +27,8 @@ export interface Config {
   /** Null: no token can be checked yet. */
   auth: JwtAuthOptions | null
   providers: ProviderSettings
-  lock: { kind: 'advisory' | 'redis' | 'none' | null; databaseUrl: string | null; redisUrl: string | null }
+  /** Which replica works. Null: what the command takes by default. */
+  lock: 'advisory' | 'redis' | 'none' | null
   /** How replicas tell each other of changes. Null: by what there is. */
   bus: 'memory' | 'postgres' | 'redis' | null
   streamsPerUser: number | null
@@ -48,6 +52,10 @@ export interface Config {
 /** What `--help` says about the environment, beside the code that reads it. */
 export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['DATABASE_URL', 'PostgreSQL to use; without it an embedded one runs in HOLDFAST_DATA_DIR (dev only)'],
+  [
+    'DIRECT_URL',
+    'the same PostgreSQL without a pooler, for lock, bus and migrations, where DATABASE_URL is a pooler in transaction mode',
+  ],
   ['HOLDFAST_DATA_DIR', 'where the embedded database and result files are kept (.holdfast)'],
   ['PORT, HOST', 'where to listen (8787, 127.0.0.1); in a container HOST must be 0.0.0.0'],
   [
@@ -66,14 +74,13 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
   ],
   [
     'LOCK',
-    'which replica works: advisory (PostgreSQL), redis, or none for all at once (serve: advisory, or redis with REDIS_URL)',
+    'which replica works: advisory (PostgreSQL), redis, or none for all at once (serve: advisory, dev: none)',
   ],
   [
     'BUS',
     'how replicas tell each other of changes: postgres (LISTEN/NOTIFY), redis, or memory for a single one (serve: postgres, or redis with REDIS_URL; dev: memory)',
   ],
-  ['LOCK_DATABASE_URL', 'a direct connection for lock and bus, where DATABASE_URL is a pooler'],
-  ['REDIS_URL', 'Redis for the lock, the bus and the progress of running tasks'],
+  ['REDIS_URL', 'Redis for the bus and the progress of running tasks, and for the lock with LOCK=redis'],
   ['STREAMS_PER_USER', 'how many streams a user may have open at one process (20)'],
   ['LANES', 'lanes that this process serves, separated by commas (all)'],
   ['TASKS_PER_MINUTE', 'how many tasks a user may create in a minute (60)'],
@@ -116,6 +123,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const dataDir = resolve(text(env.HOLDFAST_DATA_DIR) ?? '.holdfast')
   return {
     databaseUrl: text(env.DATABASE_URL),
+    directUrl: readDirectUrl(env),
+    redisUrl: text(env.REDIS_URL),
     host: text(env.HOST) ?? '127.0.0.1',
     port: port('PORT', env.PORT, 8787),
     logLevel: level(env.LOG_LEVEL),
@@ -129,11 +138,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     },
     auth: readAuth(env),
     providers: readProviderSettings(env),
-    lock: {
-      kind: lockKind(env.LOCK),
-      databaseUrl: text(env.LOCK_DATABASE_URL),
-      redisUrl: text(env.REDIS_URL),
-    },
+    lock: lockKind(env.LOCK),
     bus: busKind(env.BUS),
     streamsPerUser: positive('STREAMS_PER_USER', env.STREAMS_PER_USER),
     lanes: readLanes(env.LANES),
@@ -236,7 +241,13 @@ function port(name: string, value: string | undefined, otherwise: number): numbe
   return number
 }
 
-function lockKind(value: string | undefined): Config['lock']['kind'] {
+function readDirectUrl(env: NodeJS.ProcessEnv): string | null {
+  if (text(env.LOCK_DATABASE_URL) !== null)
+    throw new Error('LOCK_DATABASE_URL is called DIRECT_URL now: set that instead.')
+  return text(env.DIRECT_URL)
+}
+
+function lockKind(value: string | undefined): Config['lock'] {
   const kind = text(value)
   if (kind === null || kind === 'advisory' || kind === 'redis' || kind === 'none') return kind
   throw new Error(`LOCK is "${kind}"; it must be advisory, redis or none.`)

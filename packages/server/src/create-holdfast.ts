@@ -13,7 +13,8 @@ import { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authentic
 import { createServiceKeys } from './auth/service-keys.ts'
 import type { Bus } from './bus/bus.ts'
 import { createMemoryBus } from './bus/memory-bus.ts'
-import { connect, type Sql } from './database/connect.ts'
+import { connect, openPool, type Sql } from './database/connect.ts'
+import { createReadiness } from './database/create-readiness.ts'
 import { migrate } from './database/migrate.ts'
 import { checkEndpoints, type WebhookEndpoint } from './deliveries/endpoint.ts'
 import { createEngine, defaultEngineOptions, type EngineOptions } from './engine/engine.ts'
@@ -51,8 +52,13 @@ const DEFAULT_UNFINISHED_TASKS = 100
 const MOST_CREATES_WAITING = 128
 
 export interface HoldfastConfig extends PluginSettings {
-  /** A PostgreSQL URL, or a postgres.js pool of yours (which you then close yourself). */
+  /**
+   * A PostgreSQL URL, which may lead to a pooler in transaction mode, or a postgres.js pool of yours. That one you close
+   * yourself, and behind such a pooler it needs `prepare: false`.
+   */
   database: string | Sql
+  /** The same PostgreSQL without such a pooler in between, for `migrate`. @default `database` */
+  directUrl?: string
   /** How tokens are checked: JWT settings, or a function of yours. */
   auth: JwtAuthOptions | Authenticate
   /**
@@ -130,8 +136,13 @@ export interface Holdfast {
   credits: Credits
   /** Brings the schema up to date and returns what was applied. Safe to call from many processes at once. */
   migrate(): Promise<string[]>
-  /** Starts polling. */
-  start(): void
+  /** Rejects, and says why, unless the database can be reached and its schema is that of this release, or newer. */
+  ready(): Promise<void>
+  /**
+   * Starts polling. Rejects if the schema is missing or older, or the login is refused; while PostgreSQL cannot be
+   * reached it waits.
+   */
+  start(): Promise<void>
   /** Ends streams, stops claiming, waits for what is under way, closes connections. Idempotent. */
   stop(): Promise<void>
 }
@@ -146,13 +157,12 @@ export interface Holdfast {
  *   providers: [createKie({ apiKey: process.env.KIE_API_KEY, models: { image: 'google/nano-banana' } })],
  * })
  * await holdfast.migrate()
- * holdfast.start()
+ * await holdfast.start()
  * http.createServer(holdfast.listener).listen(8787)
  */
 export function createHoldfast(config: HoldfastConfig): Holdfast {
   const log = config.log ?? createLog('info')
-  const ownPool = typeof config.database === 'string'
-  const sql = typeof config.database === 'string' ? connect(config.database) : config.database
+  const { sql, ownPool } = openDatabase(config.database)
   const types = config.types ?? defaultTaskTypes
   const providers = new Map(config.providers.map((provider) => [provider.name, provider]))
   for (const [name, type] of Object.entries(types)) {
@@ -165,7 +175,9 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   const authenticate = typeof config.auth === 'function' ? config.auth : createJwtAuthenticate(config.auth)
   const bus = config.bus ?? createMemoryBus()
   const hot = config.hot ?? createMemoryHot()
+  const lock = config.lock ?? createNoLock()
   const stopping = new AbortController()
+  const readiness = createReadiness({ sql, pool: ownPool, log, stopping: stopping.signal })
   const metrics = createMetrics()
   const alerts = createAlerts({ log, ...(config.alertWebhook ? { webhook: config.alertWebhook } : {}) })
   const plugins = assemblePlugins(config, types)
@@ -188,7 +200,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
       providers,
       log,
       metrics,
-      lock: config.lock ?? createNoLock(),
+      lock,
       objects: config.objects,
       source,
       mirror,
@@ -204,6 +216,8 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   const { unfinishedTasks = DEFAULT_UNFINISHED_TASKS } = config
   const app = createApp({
     sql,
+    ready: readiness.ready,
+    isLockAway: () => lock.isAway?.() ?? false,
     submit: (input) => createTask(sql, types, input, plugins, takeTurn),
     settle,
     save: createSave({ sql, plugins, log }),
@@ -237,7 +251,21 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     stopping: stopping.signal,
   })
 
+  async function migrateSchema(): Promise<string[]> {
+    const direct = config.directUrl ? connect(config.directUrl, { maxConnections: 1 }) : null
+    try {
+      if (!direct) await readiness.poolerKnown()
+      return await migrate(direct ?? sql, { log: (line) => log.info(line) })
+    } finally {
+      await direct?.end({ timeout: 5 })
+    }
+  }
+
   let stopped: Promise<void> | undefined
+  async function start(): Promise<void> {
+    if (await readiness.untilReady()) engine.start()
+  }
+
   async function stop(): Promise<void> {
     stopping.abort()
     await engine.stop()
@@ -252,13 +280,20 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     app,
     listener: getRequestListener(app.fetch),
     credits: createCredits(sql, config.credits ?? false),
-    migrate: () => migrate(sql, { log: (line) => log.info(line) }),
-    start: () => engine.start(),
+    migrate: migrateSchema,
+    ready: readiness.ready,
+    start,
     stop: () => {
       stopped ??= stop()
       return stopped
     },
   }
+}
+
+function openDatabase(database: string | Sql) {
+  if (typeof database !== 'string') return { sql: database, ownPool: null }
+  const ownPool = { url: database, ...openPool(database) }
+  return { sql: ownPool.sql, ownPool }
 }
 
 /** Stores on the network serve their files themselves. */

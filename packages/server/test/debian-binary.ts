@@ -8,11 +8,13 @@ export interface DebianBinary {
   binary: string
   /** The package of Debian that has it. */
   package: string
+  /** Where the package keeps it, if not where programs are. */
+  folders?: () => Promise<string[]>
 }
 
 /** Where a server program is that some tests need. As root on Debian a missing one is installed. */
 export async function debianBinary(wanted: DebianBinary): Promise<string> {
-  const found = await find(wanted.binary)
+  const found = await find(wanted)
   if (found) return found
   if (process.getuid?.() !== 0 || !(await exists('/etc/debian_version'))) {
     throw new Error(
@@ -20,7 +22,7 @@ export async function debianBinary(wanted: DebianBinary): Promise<string> {
     )
   }
   await install(wanted.package)
-  const installed = await find(wanted.binary)
+  const installed = await find(wanted)
   if (!installed) throw new Error(`The package ${wanted.package} has no ${wanted.binary} in it.`)
   return installed
 }
@@ -28,8 +30,8 @@ export async function debianBinary(wanted: DebianBinary): Promise<string> {
 // Not from PATH alone: a plain user's often lacks /usr/sbin, where Debian keeps servers.
 const FOLDERS = ['/usr/local/bin', '/usr/local/sbin', '/usr/bin', '/usr/sbin', '/opt/homebrew/bin']
 
-async function find(binary: string): Promise<string | null> {
-  for (const folder of FOLDERS) {
+async function find({ binary, folders }: DebianBinary): Promise<string | null> {
+  for (const folder of (await folders?.()) ?? FOLDERS) {
     const path = join(folder, binary)
     if (await exists(path, constants.X_OK)) return path
   }

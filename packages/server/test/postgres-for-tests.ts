@@ -10,6 +10,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The server of this test run; `createTestDatabase` makes databases in it. */
     postgresUrl: string
+    /** Which PostgreSQL that is: the embedded one is the newest, Debian's the oldest that is promised to work. */
+    postgresKind: 'embedded' | 'debian'
   }
 }
 
@@ -38,6 +40,7 @@ export default async function postgresForTests(project: TestProject): Promise<()
     try {
       await makeTemplate(server.url)
       project.provide('postgresUrl', server.url)
+      project.provide('postgresKind', 'embedded')
       return stop
     } catch (error) {
       await stop()
@@ -49,7 +52,7 @@ export default async function postgresForTests(project: TestProject): Promise<()
   }
 }
 
-async function makeTemplate(url: string): Promise<void> {
+export async function makeTemplate(url: string): Promise<void> {
   const quiet = { max: 1, onnotice: () => {} }
   const admin = postgres(url, quiet)
   await admin`create database ${admin(TEMPLATE)}`

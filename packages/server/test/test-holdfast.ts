@@ -63,7 +63,7 @@ export async function startTestHoldfast(options: TestHoldfastOptions = {}): Prom
     ...config,
     engine: { idleMs: 10, stopWithinMs: 2_000, ...config.engine },
   })
-  if (engineRuns) holdfast.start()
+  if (engineRuns) await holdfast.start()
   const closing: (() => Promise<void>)[] = []
 
   const call: Call = async <T>(

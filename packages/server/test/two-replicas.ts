@@ -45,7 +45,7 @@ export async function startTwoReplicas(options: TwoReplicasOptions): Promise<Two
     })
   const front = make(options.front)
   const back = make(options.back)
-  back.start()
+  await Promise.all([front.ready(), back.start()])
   const as = async (userId: string) => ({ authorization: `Bearer ${await signToken(userId)}` })
   return {
     front,

@@ -29,7 +29,8 @@ export const COMMANDS = {
     text: `holdfast serve [--port 8787] [--host 127.0.0.1] [--data-dir .holdfast] [--migrate]
 
   Needs DATABASE_URL, the key of at least one provider (say KIE_API_KEY) and a way to check tokens
-  (SUPABASE_URL, SUPABASE_JWT_SECRET, JWKS_URL or JWT_SECRET). SIGTERM and Ctrl-C stop it in good order.
+  (SUPABASE_URL, SUPABASE_JWT_SECRET, JWKS_URL or JWT_SECRET). DATABASE_URL may lead to a pooler in transaction
+  mode: set DIRECT_URL beside it. SIGTERM and Ctrl-C stop it in good order.
 
   --port             where to listen
   --host             0.0.0.0 to be reached from other machines, and inside a container
@@ -40,8 +41,8 @@ export const COMMANDS = {
     summary: 'bring the schema of DATABASE_URL up to date',
     text: `holdfast migrate [--down N]
 
-  Applies the migrations that are missing, each in a transaction of its own. Safe to run again, and from
-  several machines at once.
+  Applies the migrations that are missing, each in a transaction of its own, over DIRECT_URL where that is set.
+  Safe to run again, and from several machines at once. The owner of the database may do it.
 
   --down N           take the newest N migrations back instead (data in them is lost)`,
   },

@@ -12,7 +12,7 @@ export function describeRunning(
     types: Object.fromEntries(Object.entries(open.types).map(([name, { provider }]) => [name, provider])),
     lock,
     bus,
-    progress: config.lock.redisUrl ? 'redis' : 'memory',
+    progress: config.redisUrl ? 'redis' : 'memory',
     results: config.objects.kind,
     lanes: config.lanes ?? 'all',
     credits: credits ? 'on' : 'off',

@@ -28,9 +28,9 @@ describe('the bus that the settings ask for', () => {
     const pooler = await startTestPgbouncer({ url: database.url, mode: 'transaction' })
     try {
       await expect(open({ DATABASE_URL: pooler.url })).rejects.toThrow(
-        /transaction mode.*LOCK_DATABASE_URL.*BUS=redis/,
+        /transaction mode.*DIRECT_URL.*BUS=redis/,
       )
-      const direct = await open({ DATABASE_URL: pooler.url, LOCK_DATABASE_URL: database.url })
+      const direct = await open({ DATABASE_URL: pooler.url, DIRECT_URL: database.url })
       await direct.close()
     } finally {
       await pooler.stop()

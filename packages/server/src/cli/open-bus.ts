@@ -10,14 +10,14 @@ import { assertSessionPooling } from '../locks/assert-session-pooling.ts'
 
 /** The bus that the settings ask for: by default Redis' where there is one, else PostgreSQL's. */
 export async function openBus(config: Config, log: Logger): Promise<Bus> {
-  const { redisUrl, databaseUrl: lockUrl } = config.lock
+  const { redisUrl } = config
   const kind = config.bus ?? (redisUrl ? 'redis' : 'postgres')
   if (kind === 'memory') return createMemoryBus()
   if (kind === 'redis') {
     if (!redisUrl) throw new Error('BUS=redis needs REDIS_URL, such as redis://localhost:6379.')
     return createReplicatedBus({ open: redisChannel({ url: redisUrl }), log })
   }
-  const url = lockUrl ?? config.databaseUrl
+  const url = config.directUrl ?? config.databaseUrl
   if (!url) throw new Error('BUS=postgres needs DATABASE_URL.')
   // Behind a transaction pooler nobody would ever hear anything.
   await assertSessionPooling(url, {

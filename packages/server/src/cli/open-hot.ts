@@ -5,6 +5,6 @@ import { createMemoryHot } from '../hot/memory-hot.ts'
 import { createRedisHot } from '../hot/redis-hot.ts'
 
 /** Progress is kept in Redis where there is one, so that all replicas show the same; else in memory. */
-export function openHot({ lock }: Config, log: Logger): HotStore {
-  return lock.redisUrl ? createRedisHot({ url: lock.redisUrl, log }) : createMemoryHot()
+export function openHot({ redisUrl }: Config, log: Logger): HotStore {
+  return redisUrl ? createRedisHot({ url: redisUrl, log }) : createMemoryHot()
 }

@@ -6,15 +6,16 @@ import type { Lock } from '../locks/lock.ts'
 import { createNoLock } from '../locks/no-lock.ts'
 import { createRedisLock } from '../locks/redis-lock.ts'
 
-/** The lock that the settings ask for: by default Redis' where there is one, else PostgreSQL's. */
-export async function openLock({ lock, databaseUrl }: Config, log: Logger): Promise<Lock> {
-  const kind = lock.kind ?? (lock.redisUrl ? 'redis' : 'advisory')
-  if (kind === 'none') return createNoLock()
-  if (kind === 'redis') {
-    if (!lock.redisUrl) throw new Error('LOCK=redis needs REDIS_URL, such as redis://localhost:6379.')
-    return createRedisLock({ url: lock.redisUrl, log })
+/** The lock that the settings ask for: PostgreSQL's by default, since without PostgreSQL there is no work anyway. */
+export async function openLock(config: Config, log: Logger): Promise<Lock> {
+  const { redisUrl } = config
+  const lock = config.lock ?? 'advisory'
+  if (lock === 'none') return createNoLock()
+  if (lock === 'redis') {
+    if (!redisUrl) throw new Error('LOCK=redis needs REDIS_URL, such as redis://localhost:6379.')
+    return createRedisLock({ url: redisUrl, log })
   }
-  const url = lock.databaseUrl ?? databaseUrl
+  const url = config.directUrl ?? config.databaseUrl
   if (!url) throw new Error('LOCK=advisory needs DATABASE_URL.')
   await assertSessionPooling(url)
   return createAdvisoryLock({ url, log })

@@ -56,6 +56,12 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
 
     const database = await openDatabase(config, options.fresh, say)
     undo.push(database.stop)
+    // A direct way to another database is none to the embedded one.
+    const reached = {
+      ...config,
+      databaseUrl: database.url,
+      directUrl: config.databaseUrl === null ? null : config.directUrl,
+    }
     const log = openLog(config, { level: 'warn', format: 'pretty' })
     const simulated = config.providers.vendors.kie.apiKey ? null : await simulateKie(config, options)
     if (simulated) undo.push(simulated.stop)
@@ -76,6 +82,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
     await checkStore(objects, log)
     const holdfast = createHoldfast({
       database: database.url,
+      ...(reached.directUrl ? { directUrl: reached.directUrl } : {}),
       auth,
       ...open,
       ...priceTypes(open.types, demoCredits(config.credits)),
@@ -84,10 +91,8 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
       mirror: { ...mirrorOptions(config), allowLoopback: simulated !== null },
       corsOrigins: config.corsOrigins,
       log,
-      ...(config.lock.kind || config.lock.redisUrl
-        ? { lock: await openLock({ ...config, databaseUrl: database.url }, log) }
-        : {}),
-      bus: await openBus({ ...config, bus: config.bus ?? 'memory', databaseUrl: database.url }, log),
+      ...(config.lock ? { lock: await openLock(reached, log) } : {}),
+      bus: await openBus({ ...reached, bus: config.bus ?? 'memory' }, log),
       hot: openHot(config, log),
       ...(config.streamsPerUser ? { streams: { perUser: config.streamsPerUser } } : {}),
       ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
@@ -106,7 +111,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
     if (devLogin) addDevLogin(holdfast.app, devLogin)
     const studio = studioDirectory()
     if (studio) addStudio(holdfast.app, studio)
-    holdfast.start()
+    await holdfast.start()
     front.answerWith(holdfast)
 
     say(
@@ -219,8 +224,7 @@ function describeCredits({ initial, prices }: CreditSettings): string {
 }
 
 function describeReplicas({ lock, bus, lanes }: Config): string {
-  const kind = lock.kind ?? (lock.redisUrl ? 'redis' : 'none')
-  return `lock ${kind}, bus ${bus ?? 'memory'}, lanes ${lanes?.join(', ') ?? 'all'}`
+  return `lock ${lock ?? 'none'}, bus ${bus ?? 'memory'}, lanes ${lanes?.join(', ') ?? 'all'}`
 }
 
 function describeResults({ objects }: Config): string {

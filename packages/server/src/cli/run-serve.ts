@@ -38,6 +38,7 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
   await checkStore(objects, log)
   const holdfast = createHoldfast({
     database: config.databaseUrl,
+    ...(config.directUrl ? { directUrl: config.directUrl } : {}),
     auth: config.auth,
     providers,
     ...priced,
@@ -59,14 +60,15 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
   })
   const stopped = untilToldToStop()
   if (options.migrate) await holdfast.migrate()
+  // Before anybody is let in: what is wrong by now does not mend itself.
+  await holdfast.ready()
   const server = await listen(holdfast.listener, config)
-  holdfast.start()
-  const { kind, redisUrl } = config.lock
+  await holdfast.start()
   const running = describeRunning(config, {
     open,
     credits: config.credits !== null,
-    lock: kind ?? (redisUrl ? 'redis' : 'advisory'),
-    bus: config.bus ?? (redisUrl ? 'redis' : 'postgres'),
+    lock: config.lock ?? 'advisory',
+    bus: config.bus ?? (config.redisUrl ? 'redis' : 'postgres'),
   })
   log.info({ host: config.host, port: config.port, ...running }, 'serving')
 

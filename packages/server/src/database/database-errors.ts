@@ -32,7 +32,13 @@ const AWAY = new Set([
 /** Whether the database could not be reached, as opposed to having answered with an error (P5). */
 export function isDatabaseAway(error: unknown): boolean {
   const code = errorCode(error)
-  return code !== undefined && (AWAY.has(code) || code.startsWith('08'))
+  return code !== undefined && (AWAY.has(code) || code.startsWith('08') || isLoginRefused(error))
+}
+
+/** PostgreSQL is there and lets us not in: the password, the role or the database is wrong, or has become so. */
+export function isLoginRefused(error: unknown): boolean {
+  const code = errorCode(error)
+  return code === '3D000' || code === '28P01' || code === '28000'
 }
 
 /** Deadlock or serialisation failure: the transaction was rolled back and may be tried again. */

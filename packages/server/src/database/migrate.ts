@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type postgres from 'postgres'
 import { schemaDirectory } from './schema-directory.ts'
+import { rolesFor } from './supabase-roles.ts'
 
 export interface MigrateOptions {
   /** Folder holding `migrations/` and `rollback/`. */
@@ -19,6 +20,7 @@ const MIGRATION_LOCK = 0x68_6f_6c_64
 export async function migrate(sql: postgres.Sql, options: MigrateOptions = {}): Promise<string[]> {
   const directory = join(options.directory ?? schemaDirectory(), 'migrations')
   const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort()
+  const withRoles = await rolesFor(sql)
 
   await sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`
@@ -33,7 +35,7 @@ export async function migrate(sql: postgres.Sql, options: MigrateOptions = {}): 
       await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`
       const [done] = await tx`select from holdfast.migrations where name = ${name}`
       if (done) return
-      await tx.unsafe(text)
+      await tx.unsafe(withRoles(text))
       await tx`insert into holdfast.migrations (name) values (${name})`
       applied.push(name)
       options.log?.(`applied ${name}`)
@@ -49,6 +51,7 @@ export async function rollback(
   options: MigrateOptions = {},
 ): Promise<string[]> {
   const directory = join(options.directory ?? schemaDirectory(), 'rollback')
+  const withRoles = await rolesFor(sql)
   const undone: string[] = []
   for (let step = 0; step < steps; step++) {
     const name = await sql.begin(async (tx) => {
@@ -64,7 +67,7 @@ export async function rollback(
       const text = await readFile(join(directory, newest.name), 'utf8')
       // Before the script: the last one drops this very table.
       await tx`delete from holdfast.migrations where name = ${newest.name}`
-      await tx.unsafe(text)
+      await tx.unsafe(withRoles(text))
       return newest.name
     })
     if (!name) break

@@ -154,6 +154,7 @@ export function createAdvisoryLock(options: AdvisoryLockOptions): Lock {
         signal: AbortSignal.any([signal, closing.signal]),
       })
     },
+    isAway: () => outage.isAway,
     close() {
       closed ??= close()
       return closed

@@ -47,7 +47,7 @@ describe('the check for a pooler', () => {
         await through({ poolSize, roundRobin }, async (url) => {
           for (let time = 0; time < 20; time++) {
             await expect(assertSessionPooling(url)).rejects.toThrow(
-              /transaction mode.*LOCK_DATABASE_URL.*5432 instead of 6543.*LOCK=redis.*LOCK=none/,
+              /transaction mode.*DIRECT_URL.*5432 instead of 6543.*LOCK=redis.*LOCK=none/,
             )
             // The first time the pool is empty, then it has ever more sessions lying idle.
             await warm(url, Math.min(poolSize, time + 1))

@@ -2,6 +2,8 @@
 export interface Lock {
   /** Waits until the lock is held. Rejects when `signal` aborts or the lock is closed, for no other reason. */
   acquire(name: string, signal: AbortSignal): Promise<Held>
+  /** Whether what keeps the lock could not be reached when it was last tried: then nobody new gets it. @default false */
+  isAway?(): boolean
   /** Gives back what is held, turns away who waits, ends the connection. Idempotent. */
   close(): Promise<void>
 }

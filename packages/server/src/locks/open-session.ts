@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import postgres from 'postgres'
+import { driverUrl } from '../database/driver-url.ts'
 
 export interface SessionOptions {
   applicationName: string
@@ -58,7 +59,7 @@ export async function openSession(url: string, options: SessionOptions): Promise
       return socket
     },
   }
-  const sql = postgres(url, driver)
+  const sql = postgres(driverUrl(url), driver)
 
   function cut(reason: Error): void {
     if (closed.aborted) return

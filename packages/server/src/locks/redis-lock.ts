@@ -163,6 +163,7 @@ export function createRedisLock(options: RedisLockOptions): Lock {
         waiting.delete(acquired)
       }
     },
+    isAway: () => outage.isAway,
     close() {
       closed ??= close()
       return closed

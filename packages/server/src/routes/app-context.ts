@@ -20,6 +20,10 @@ import type { RequestLimits } from './request-limits.ts'
 /** What the routes need of the rest. */
 export interface AppContext {
   sql: Sql
+  /** Rejects unless the database can be reached and its schema fits. */
+  ready(): Promise<void>
+  /** Whether nobody can begin to work because what keeps the lock is away. */
+  isLockAway(): boolean
   submit: Submit
   settle: Settle
   save: Save

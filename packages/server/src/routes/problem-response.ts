@@ -1,6 +1,7 @@
 import { PROBLEMS, type Problem } from '@holdfast/shared'
 import type { Context } from 'hono'
 import { isDatabaseAway } from '../database/database-errors.ts'
+import { isUndefinedTable } from '../database/schema-state.ts'
 import { HoldfastError } from '../errors.ts'
 import { logFailure } from '../outage-log.ts'
 import type { AppEnv } from './app-context.ts'
@@ -42,6 +43,12 @@ function toHoldfastError(error: unknown): HoldfastError {
         retryAfterSeconds: RETRY_AFTER_DATABASE_SECONDS,
       },
     )
+  }
+  if (isUndefinedTable(error)) {
+    return new HoldfastError('UNAVAILABLE', 'The database is being prepared. Try again shortly.', {
+      cause: error,
+      retryAfterSeconds: RETRY_AFTER_DATABASE_SECONDS,
+    })
   }
   return new HoldfastError(
     'INTERNAL',

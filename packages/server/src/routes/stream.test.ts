@@ -47,7 +47,7 @@ describe('GET /v1/stream', () => {
     const first = await events.next()
     expect(first).toMatchObject({
       event: 'snapshot',
-      id: expect.stringMatching(/^\d+$/),
+      id: expect.stringMatching(/^[0-9a-f]+\.\d+\.\d+$/),
       data: { tasks: [], gone: [] },
     })
 
@@ -57,7 +57,7 @@ describe('GET /v1/stream', () => {
     const changes: string[] = []
     while (changes.at(-1) !== 'completed') {
       const event = await events.next()
-      expect(event).toMatchObject({ event: 'task', id: expect.stringMatching(/^\d+$/) })
+      expect(event).toMatchObject({ event: 'task', id: expect.stringMatching(/^[0-9a-f]+\.\d+\.\d+$/) })
       expect(task(event).task.id).toBe(created.body.task.id)
       changes.push(task(event).change)
     }

@@ -20,7 +20,11 @@ describe('POST /v1/sync', () => {
     const first = await makeRunningTask(server.sql, { userId: 'ada' })
     const second = await makeTask(server.sql, { userId: 'ada' })
     const start = await sync('ada')
-    expect(start).toMatchObject({ gone: [], cursor: expect.stringMatching(/^\d+$/), now: expect.any(String) })
+    expect(start).toMatchObject({
+      gone: [],
+      cursor: expect.stringMatching(/^[0-9a-f]+\.\d+\.\d+$/),
+      now: expect.any(String),
+    })
     expect(start.tasks.map(({ id }) => id)).toEqual([first.id, second.id].sort())
 
     await settleTask(server.sql, first.id, { status: 'completed', outputs: [] })

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { startCuttableProxy } from '../../test/cuttable-proxy.ts'
 import { makeTask } from '../../test/make-task.ts'
 import { createMemoryLog } from '../../test/memory-log.ts'
+import { startTestPgbouncer, type TestPgbouncer } from '../../test/pgbouncer-for-tests.ts'
 import { queueWork } from '../../test/queue-work.ts'
 import type { EventReader } from '../../test/read-events.ts'
 import { startTestRedis, type TestRedis } from '../../test/redis-for-tests.ts'
@@ -17,16 +18,19 @@ import { createRedisHot } from '../hot/redis-hot.ts'
 
 let database: TestDatabase
 let redis: TestRedis
+let pooler: TestPgbouncer
 let replicas: TwoReplicas | undefined
 beforeAll(async () => {
   ;[database, redis] = await Promise.all([createTestDatabase(), startTestRedis()])
+  // Each statement may go to another session than the one before.
+  pooler = await startTestPgbouncer({ url: database.url, mode: 'transaction', roundRobin: true })
 })
 afterEach(async () => {
   await replicas?.stop()
   replicas = undefined
 })
 afterAll(async () => {
-  await redis.stop()
+  await Promise.all([redis.stop(), pooler.stop()])
   await database.drop()
 })
 
@@ -40,6 +44,9 @@ const overRedis = (url = redis.url): Partial<HoldfastConfig> => ({
 const overPostgres = (url = database.url): Partial<HoldfastConfig> => ({
   bus: createReplicatedBus({ open: postgresChannel({ sql: database.sql, url }), log, announceMs: 200 }),
 })
+
+/** The bus hears over the direct way. All else goes through the pooler. */
+const behindPooler = (): Partial<HoldfastConfig> => ({ ...overPostgres(), database: pooler.url })
 
 async function start(options: Omit<TwoReplicasOptions, 'database'>): Promise<TwoReplicas> {
   replicas = await startTwoReplicas({ database, ...options })
@@ -110,6 +117,7 @@ const sleepy = { engine: { idleMs: HOUR } }
 describe.each([
   ['Redis', overRedis],
   ['PostgreSQL', overPostgres],
+  ['PostgreSQL, behind PgBouncer in transaction mode', behindPooler],
 ])('two replicas over %s', (_, over) => {
   it('a submit at one wakes the engine at the other, and its stream shows the end', async () => {
     const { submit, openStream } = await start({
@@ -159,6 +167,7 @@ describe.each([
 describe.each([
   ['Redis', overRedis],
   ['PostgreSQL', overPostgres],
+  ['PostgreSQL, behind PgBouncer in transaction mode', behindPooler],
 ])('two streams of one browser at two replicas over %s', (name, over) => {
   const from = (browser: string, epoch: number) => ({
     'x-holdfast-browser': browser,

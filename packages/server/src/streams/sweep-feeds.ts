@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import type { Sql } from '../database/connect.ts'
+import { changedSince, currentCursor, currentRun, parseCursor } from '../tasks/sync-cursor.ts'
 import type { StreamOutage } from './stream-outage.ts'
 import type { UserFeed } from './user-feed.ts'
 
@@ -61,14 +62,18 @@ export function createFeedSweeper({ sql, outage, sweepMs, random }: FeedSweeperO
 
   async function ask(batch: { feed: UserFeed; cursor: string }[]): Promise<void> {
     for (const { feed } of batch) if (dueAt.has(feed)) putOff(feed)
+    const users = batch.map(({ feed }) => feed.userId)
+    const places = batch.map(({ cursor }) => parseCursor(cursor))
+    const runs = places.map((place) => place?.run ?? '')
+    const xids = places.map((place) => place?.xid ?? '0')
     try {
       const rows = await sql<{ cursor: string; changed: boolean }[]>`
-        select pg_snapshot_xmin(pg_current_snapshot())::text as cursor, changed.at is not null as changed
-        from unnest(${batch.map(({ feed }) => feed.userId)}::text[], ${batch.map(({ cursor }) => cursor)}::text[])
-          with ordinality as f (user_id, cursor, n)
+        select ${currentCursor(sql)} as cursor,
+          f.run <> ${currentRun(sql)} or changed.at is not null as changed
+        from unnest(${users}::text[], ${runs}::text[], ${xids}::text[]) with ordinality as f (user_id, run, xid, n)
         left join lateral (
           select t.ctid as at from holdfast.tasks t
-          where t.user_id = f.user_id and t.changed_xid >= f.cursor::xid8 limit 1
+          where t.user_id = f.user_id and ${changedSince(sql, sql`f.xid::xid8`)} limit 1
         ) changed on true
         order by f.n
       `

@@ -158,7 +158,7 @@ export function createUserFeed(userId: string, parts: UserFeedParts): UserFeed {
       snapshot,
       next() {
         if (!readers.has(reader)) return null
-        const chunk = entries.after(reader.seq, cursor ?? '0')
+        const chunk = entries.after(reader.seq, cursor ?? '')
         if (!chunk) return null
         reader.seq = chunk.seq
         tidy()

@@ -1,5 +1,6 @@
 import type { PendingQuery, Row } from 'postgres'
 import type { Sql } from '../database/connect.ts'
+import { changedSince, currentCursor, currentRun, type SyncCursor } from './sync-cursor.ts'
 import type { KnownTasks } from './sync-tasks.ts'
 import { taskColumns } from './task-row.ts'
 
@@ -8,12 +9,14 @@ type Fragment = PendingQuery<Row[]>
 /** How much of what has already ended a first sync brings along: enough to show what finished while away. */
 const RECENT = '24 hours'
 const RECENT_LIMIT = 100
+/** How much a caller is told whose cursor is of another run, of all that ended since. */
+const MISSED_LIMIT = 1_000
 
 /** What has changed, for a caller who has asked before, or says what he knows. */
 export interface Question {
   userId: string
   /** The cursor of an earlier answer. */
-  since: string | null
+  since: SyncCursor | null
   known: KnownTasks
   /** Tasks whose progress is further than the caller knows, by what the hot store says. */
   risen: readonly (readonly [id: string, progress: number])[]
@@ -22,8 +25,8 @@ export interface Question {
 /** For a caller who knows nothing. Not in the order of their ids. */
 export function readFirst(sql: Sql, userId: string) {
   return sql`
-    select pg_snapshot_xmin(pg_current_snapshot())::text as cursor, now() as now, '{}'::text[] as gone, task.*
-    from (values (1)) once left join lateral (${unfinishedAndRecent(sql, userId, taskColumns(sql, 'listed'))}) task on true
+    select ${currentCursor(sql)} as cursor, now() as now, '{}'::text[] as gone, task.*
+    from (values (1)) once left join lateral (${unfinishedAndRecent(sql, userId, taskColumns(sql, 'listed'), recently(sql))}) task on true
   `
 }
 
@@ -38,11 +41,19 @@ export function readFirst(sql: Sql, userId: string) {
 export function readChanges(sql: Sql, { userId, since, known, risen }: Question) {
   const ids = Object.keys(known)
   const anyKnown = ids.length > 0
-  const first = unfinishedAndRecent(sql, userId, sql`t.id`, sql`and not (select goes_on from read_at)`)
+  const recent = since === null ? recently(sql) : missed(sql, since)
+  const first = unfinishedAndRecent(
+    sql,
+    userId,
+    sql`t.id`,
+    recent,
+    sql`and not (select goes_on from read_at)`,
+  )
   // By the cursor as it was sent, which the planner can look up, so that it expects few.
   const changed = sql`
     select t.id from holdfast.tasks t
-    where t.user_id = ${userId} and t.changed_xid >= ${since}::text::xid8 and (select goes_on from read_at)
+    where t.user_id = ${userId} and ${changedSince(sql, sql`${since?.xid ?? null}::text::xid8`)}
+      and (select goes_on from read_at)
   `
   const hot = sql`
     select r.id
@@ -56,9 +67,14 @@ export function readChanges(sql: Sql, { userId, since, known, risen }: Question)
   return sql`
     with read_at as materialized (
       select
-        pg_snapshot_xmin(pg_current_snapshot()) as cursor,
-        -- A cursor from the future belongs to another cluster: it would hide changes, so it counts as none.
-        coalesce(${since}::text::xid8 <= pg_snapshot_xmax(pg_current_snapshot()), false) as goes_on
+        ${currentCursor(sql)} as cursor,
+        -- A cursor of another run, or from the future, would hide changes.
+        ${
+          since === null
+            ? sql`false`
+            : sql`${since.run}::text = ${currentRun(sql)}
+              and ${since.xid}::text::xid8 <= pg_snapshot_xmax(pg_current_snapshot())`
+        } as goes_on
     ),
     ${anyKnown ? sql`differing as materialized (${differing(sql, userId, known)}),` : sql``}
     gone as materialized (${anyKnown ? sql`select id from differing where is_gone` : sql`select null::uuid as id where false`}),
@@ -70,24 +86,46 @@ export function readChanges(sql: Sql, { userId, since, known, risen }: Question)
       ${anyKnown ? sql`union all select id from differing where is_stale` : sql``}
       ${risen.length > 0 ? sql`union all ${hot}` : sql``}
     )
-    select read_at.cursor::text as cursor, now() as now, array(select id::text from gone) as gone, task.*
+    select read_at.cursor as cursor, now() as now, array(select id::text from gone) as gone, task.*
     from read_at left join lateral (
       select ${taskColumns(sql, 'listed')} from holdfast.tasks t where t.id = any(array(select id from wanted))
     ) task on true
   `
 }
 
+interface Recent {
+  /** Tasks that ended after this are told. */
+  after: Fragment
+  limit: number
+}
+
+function recently(sql: Sql): Recent {
+  return { after: sql`now() - ${RECENT}::interval`, limit: RECENT_LIMIT }
+}
+
+/** From the hour before the cursor on, since a slow transaction ends tasks with the time at which it began. */
+function missed(sql: Sql, { hour }: SyncCursor): Recent {
+  const since = sql`to_timestamp((${hour}::text::int - 1) * 3600.0)`
+  return { after: sql`least(now() - ${RECENT}::interval, ${since})`, limit: MISSED_LIMIT }
+}
+
 /** What a first answer brings: all that is unfinished, and what ended lately. */
-function unfinishedAndRecent(sql: Sql, userId: string, columns: Fragment, condition: Fragment = sql``) {
+function unfinishedAndRecent(
+  sql: Sql,
+  userId: string,
+  columns: Fragment,
+  recent: Recent,
+  condition: Fragment = sql``,
+) {
   return sql`
     select ${columns} from holdfast.tasks t
     where t.user_id = ${userId} and t.status in ('pending', 'running') ${condition}
     union all
     (
       select ${columns} from holdfast.tasks t
-      where t.user_id = ${userId} and t.finished_at > now() - ${RECENT}::interval ${condition}
+      where t.user_id = ${userId} and t.finished_at > ${recent.after} ${condition}
       order by t.finished_at desc
-      limit ${RECENT_LIMIT}
+      limit ${recent.limit}
     )
   `
 }

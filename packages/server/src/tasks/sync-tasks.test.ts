@@ -30,7 +30,7 @@ describe('a first sync', () => {
     const answer = await syncTasks(sql, { userId: 'ada' })
     expect(answer.tasks.map(({ id }) => id)).toEqual([pending.id, running.id, ended.id].sort())
     expect(answer.gone).toEqual([])
-    expect(answer.cursor).toMatch(/^\d+$/)
+    expect(answer.cursor).toMatch(/^[0-9a-f]+\.\d+\.\d+$/)
     expect(Math.abs(Date.parse(answer.now) - Date.now())).toBeLessThan(60_000)
   })
 
@@ -47,7 +47,7 @@ describe('a first sync', () => {
     expect(await syncTasks(sql, { userId: 'nobody' })).toEqual({
       tasks: [],
       gone: [],
-      cursor: expect.stringMatching(/^\d+$/),
+      cursor: expect.stringMatching(/^[0-9a-f]+\.\d+\.\d+$/),
       now: expect.any(String),
     })
   })
@@ -83,13 +83,30 @@ describe('with a cursor', () => {
     expect(next.tasks.find(({ id }) => id === slow.id)?.progress).toBe(10)
   })
 
-  it.each(['9999999999999999999', '18446744073709551616', '', 'abc', '-1', '1.5', '1e3', "1'; drop"])(
-    'one that is not ours, or of another cluster (%s), counts as none',
+  it.each([
+    ...['812', '9999999999999999999', '18446744073709551616', '', 'abc', '-1', '1.5', '1e3', "1'; drop"],
+    ...[
+      'ab.9999999999999999999.9999999',
+      'ab.99999999999999999999.5',
+      'ab.1.0',
+      'ab.0.491000',
+      'ab.1',
+      '.1.1',
+    ],
+  ])(
+    'one that is not ours, of an earlier release or of another run of PostgreSQL (%s), counts as none',
     async (cursor) => {
       const task = await makeTask(sql, { userId: `user of ${cursor}` })
       expect(await idsOf(`user of ${cursor}`, cursor)).toEqual([task.id])
     },
   )
+
+  it('one from the future counts as none', async () => {
+    const task = await makeTask(sql, { userId: 'eva' })
+    const { cursor } = await syncTasks(sql, { userId: 'eva' })
+    const [run, xid, hour] = cursor.split('.')
+    expect(await idsOf('eva', `${run}.${Number(xid) + 1_000_000}.${hour}`)).toEqual([task.id])
+  })
 })
 
 describe('what the caller knows', () => {

@@ -4,6 +4,7 @@ import { takeRows } from '../database/take-rows.ts'
 import { raiseProgress } from '../hot/raise-progress.ts'
 import { type Presenter, withoutUrls } from './present-tasks.ts'
 import { readChanges, readFirst } from './read-changes.ts'
+import { parseCursor } from './sync-cursor.ts'
 import type { TaskRow } from './task-row.ts'
 
 export type KnownTasks = Record<string, readonly [version: number, progress: number | null]>
@@ -26,6 +27,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
  * The cursor is the oldest transaction that was still running when the rows were read, and rows are found by the
  * transaction that wrote them last: a slow transaction that commits after the read is at or above the cursor and
  * comes with the next sync. A time would lose it. What was read already may come twice, which `isNewer` sorts out.
+ * A cursor of another server, or of another run of this one, counts as none.
  */
 export async function syncTasks(
   sql: Sql,
@@ -35,7 +37,7 @@ export async function syncTasks(
   // Progress that is only hot has not touched the row: what is further than the caller knows is looked up by its id.
   const hot = given.hot ?? (await present.hot(userId))
   const risen = [...hot].filter(([id, progress]) => progress > (known[id]?.[1] ?? -1) && UUID.test(id))
-  const since = cursor !== null && /^\d{1,19}$/.test(cursor) ? cursor : null
+  const since = parseCursor(cursor)
 
   const isFirst = since === null && Object.keys(known).length === 0
   const rows = takeRows(
@@ -53,7 +55,7 @@ export async function syncTasks(
       hot,
     ),
     gone: first?.gone ?? [],
-    cursor: first?.cursor ?? '0',
+    cursor: first?.cursor ?? '',
     now: (first?.now ?? new Date(0)).toISOString(),
   }
 }

@@ -2,6 +2,7 @@ import { giveUp } from '../dead-letters/give-up.ts'
 import { retryDelay } from '../poller/poll-delay.ts'
 import type { CreateOutcome, CreateRequest, Provider } from '../providers/provider.ts'
 import { acceptTask } from '../tasks/accept-task.ts'
+import { concludeCreate } from '../tasks/conclude-create.ts'
 import { markSending, unmarkSending } from '../tasks/mark-sending.ts'
 import type { Settlement, SettleResult } from '../tasks/settle-task.ts'
 import { pauseBudget } from './budgets.ts'
@@ -41,10 +42,33 @@ export async function runSubmit(
   const log = context.log.child({ taskId: work.taskId, traceId: work.traceId, provider: provider.name })
   const fence = { workId: work.workId, epoch: work.epoch }
 
-  async function settle(settlement: Settlement, end: () => Promise<SettleResult>): Promise<void> {
+  async function settle(
+    settlement: Settlement,
+    fate: 'not-accepted' | 'lost',
+    end: () => Promise<SettleResult>,
+  ): Promise<void> {
     const result = await untilWritten(end, log, context.givenUp)
     metrics.settled(provider.name, settlement.status, result.kind)
     if (result.kind === 'settled') bus.publish(result.userId)
+    if (result.kind === 'already-ended') await conclude(fate)
+  }
+
+  /** A task that was cancelled on the way waits for this: its credits are held until then. False if it was not. */
+  async function conclude(fate: 'not-accepted' | 'lost'): Promise<boolean> {
+    const concluded = await untilWritten(
+      () =>
+        concludeCreate(sql, context.aftermath, {
+          taskId: work.taskId,
+          fate,
+          ...(fate === 'lost' ? { fence } : {}),
+        }),
+      log,
+      context.givenUp,
+    )
+    if (!concluded) return false
+    log.info({ fate }, 'the create of a task that was cancelled meanwhile has ended')
+    bus.publish(concluded.userId)
+    return true
   }
 
   /** Puts it off: certainly not accepted, so it can be sent again. */
@@ -54,7 +78,7 @@ export async function runSubmit(
       log,
       context.givenUp,
     )
-    if (!held) metrics.refused(provider.name, 1)
+    if (!held && !(await conclude('not-accepted'))) metrics.refused(provider.name, 1)
   }
 
   async function accept(externalId: string): Promise<void> {
@@ -62,20 +86,24 @@ export async function runSubmit(
     log.info({ externalId }, 'accepted')
     const result = await untilWritten(
       () =>
-        acceptTask(sql, {
-          taskId: work.taskId,
-          externalId,
-          provider: provider.name,
-          // A type that is no longer offered has nothing to say; what was paid for is still polled for a while.
-          deadlineMs: type?.deadlineMs ?? DEADLINE_WITHOUT_TYPE_MS,
-          expectedMs: context.expectedMs(work.type, 0) ?? type?.expectedMs ?? 0,
-          firstPollMs: context.firstPollMs(work.type, work.userId),
-          canCancel: provider.cancel !== undefined,
-        }),
+        acceptTask(
+          sql,
+          {
+            taskId: work.taskId,
+            externalId,
+            provider: provider.name,
+            // A type that is no longer offered has nothing to say; what was paid for is still polled for a while.
+            deadlineMs: type?.deadlineMs ?? DEADLINE_WITHOUT_TYPE_MS,
+            expectedMs: context.expectedMs(work.type, 0) ?? type?.expectedMs ?? 0,
+            firstPollMs: context.firstPollMs(work.type, work.userId),
+            canCancel: provider.cancel !== undefined,
+          },
+          context.aftermath,
+        ),
       log,
       context.givenUp,
     )
-    if (result.kind === 'running') bus.publish(result.userId)
+    if (result.userId !== null) bus.publish(result.userId)
   }
 
   async function reconcile(lost: ClaimedSubmit & { sendingAt: Date }): Promise<void> {
@@ -89,7 +117,7 @@ export async function runSubmit(
       return
     }
     log.warn({ sendingAt: lost.sendingAt }, 'the reply to a create was lost')
-    await settle(SUBMIT_UNKNOWN, () => context.settle(work.taskId, SUBMIT_UNKNOWN, { fence }))
+    await settle(SUBMIT_UNKNOWN, 'lost', () => context.settle(work.taskId, SUBMIT_UNKNOWN, { fence }))
   }
 
   const type = types[work.type]
@@ -113,7 +141,7 @@ export async function runSubmit(
 
   if (!type) {
     const settlement = refused(`This server no longer offers "${work.type}".`)
-    await settle(settlement, () => context.settle(work.taskId, settlement, { fence }))
+    await settle(settlement, 'not-accepted', () => context.settle(work.taskId, settlement, { fence }))
     return
   }
 
@@ -141,11 +169,11 @@ export async function runSubmit(
       log.warn({ code, attempt: work.attempts + 1 }, 'the provider refused the task')
       const settlement: Settlement = { status: 'failed', failure: { code, message, retryable } }
       if (!retryable) {
-        await settle(settlement, () => context.settle(work.taskId, settlement))
+        await settle(settlement, 'not-accepted', () => context.settle(work.taskId, settlement))
       } else if (work.attempts + 1 < work.maxAttempts) {
         await putOff(message, retryDelay({ attempt: work.attempts, random: context.random() }), true)
       } else {
-        await settle(settlement, () =>
+        await settle(settlement, 'not-accepted', () =>
           giveUp(context.settle, settlement, {
             ...work,
             kind: 'submit',

@@ -20,7 +20,7 @@ export function markSending(sql: Sql, taskId: string, fence: Fence): Promise<boo
 
 /**
  * Takes the mark back, because the create certainly was not accepted, and puts the work off. False if the claim
- * was lost.
+ * was lost, or if the task was cancelled meanwhile: then nobody sends it again.
  */
 export function unmarkSending(
   sql: Sql,
@@ -34,10 +34,12 @@ export function unmarkSending(
       where task_id = ${taskId} and kind = 'submit' and id = ${fence.workId} and epoch = ${fence.epoch}
     `
     if (put.count === 0) return false
-    await tx`
+    // Asked after the work was locked, which whoever cancels the task needs too.
+    const taken = await tx`
       update holdfast.provider_jobs set sending_at = null, last_error = ${reason}
       where task_id = ${taskId} and external_id is null
+        and not exists (select from holdfast.tasks where id = ${taskId} and finished_at is not null)
     `
-    return true
+    return taken.count > 0
   })
 }

@@ -20,6 +20,9 @@ export interface TaskRow {
   saveState: SaveState
   parentId: string | null
   retryOf: string | null
+  creditsHeld: number
+  creditsSpent: number
+  creditsReturned: number
   estimatedAt: Date | null
   lane: Lane
   priority: number
@@ -39,7 +42,9 @@ export function taskColumns(sql: Sql | Tx) {
     t.failure_code as "failureCode", t.failure_message as "failureMessage", t.failure_retryable as "failureRetryable",
     t.conversation_id as "conversationId", t.placeholder_id as "placeholderId", t.message_id as "messageId",
     case when t.unsaved <> '{}' then 'failed' when t.status = 'completed' then 'saved' else 'none' end as "saveState",
-    t.parent_id as "parentId", t.retry_of as "retryOf", t.estimated_at as "estimatedAt", t.lane, t.priority, t.version,
+    t.parent_id as "parentId", t.retry_of as "retryOf",
+    greatest(t.credits_held - t.credits_spent - t.credits_returned, 0)::float8 as "creditsHeld",
+    t.credits_spent::float8 as "creditsSpent", t.credits_returned::float8 as "creditsReturned", t.estimated_at as "estimatedAt", t.lane, t.priority, t.version,
     t.created_at as "createdAt", t.started_at as "startedAt", t.finished_at as "finishedAt",
     t.deadline_at as "deadlineAt", t.updated_at as "updatedAt",
     case when t.status = 'completed' then
@@ -67,6 +72,7 @@ export function toTask(row: TaskRow, outputs: TaskOutput[] | null): Task {
     saveState: row.saveState,
     parentId: row.parentId,
     retryOf: row.retryOf,
+    credits: { held: row.creditsHeld, spent: row.creditsSpent, returned: row.creditsReturned },
     estimatedAt: row.estimatedAt?.toISOString() ?? null,
     lane: row.lane,
     priority: row.priority,

@@ -32,15 +32,14 @@ export async function auditEntries(
   { userId, taskId, cursor, limit }: Page & { userId?: string | undefined; taskId?: string | undefined },
 ): Promise<{ entries: CreditAuditEntry[]; nextCursor: string | null }> {
   const rows = await sql<AuditRow[]>`
-    select id, user_id as "userId", task_id as "taskId", kind, amount::float8, balance_change::float8 as "balanceChange",
-      held_change::float8 as "heldChange", reason, actor, task_type as "taskType", task_status as "taskStatus",
-      created_at as "createdAt"
-    from holdfast.credit_audit
+    select ${ledgerColumns(sql)}, l.shortfall::float8, a.balance_change::float8 as "balanceChange",
+      a.held_change::float8 as "heldChange", a.reason, a.actor, a.task_type as "taskType", a.task_status as "taskStatus"
+    from holdfast.credit_ledger l join holdfast.credit_audit a on a.id = l.id
     where true
-      ${userId === undefined ? sql`` : sql`and user_id = ${userId}`}
-      ${taskId === undefined ? sql`` : sql`and task_id = ${taskId}`}
-      ${cursor === undefined ? sql`` : sql`and id < ${cursor}`}
-    order by id desc limit ${limit + 1}
+      ${userId === undefined ? sql`` : sql`and l.user_id = ${userId}`}
+      ${taskId === undefined ? sql`` : sql`and l.task_id = ${taskId}`}
+      ${cursor === undefined ? sql`` : sql`and l.id < ${cursor}`}
+    order by l.id desc limit ${limit + 1}
   `
   const page = rows.slice(0, limit)
   const entries = page.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }))

@@ -94,6 +94,15 @@ export default defineConfig({
       {
         ...inNode,
         test: {
+          name: 'money',
+          include: ['e2e/money/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        ...inNode,
+        test: {
           name: 'crash',
           include: ['e2e/crash/**/*.test.ts'],
           testTimeout: 120_000,

@@ -44,7 +44,7 @@ async function runVitest(name, args) {
 }
 
 /** Projects that measure rates and kill processes have the machine to themselves. */
-const ALONE = ['poller', 'replicas', 'tabs', 'crash']
+const ALONE = ['poller', 'replicas', 'tabs', 'crash', 'money']
 
 /** Most files wait for servers and processes most of the time: a core has time for more than one. */
 const WORKERS = Math.ceil(availableParallelism() * 1.5)

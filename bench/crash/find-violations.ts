@@ -75,14 +75,29 @@ export function findViolations(facts: CaseFacts): string[] {
   must(end.unread === count, `the conversation says ${end.unread} unread`)
   must(end.artifacts.length === count, `there are ${end.artifacts.length} artifacts`)
   const { balance, held, ledger } = end.credits
-  // Cancelled by its user: given back, or spent if the provider had accepted it.
   const spent = ledger.includes('capture 4')
+  // What was lost at its source is given back after it was spent.
+  const isGivenBack = completed && scenario.file === 'expired'
+  const entries = [
+    ...(isGivenBack ? ['adjust 4'] : []),
+    ...(spent ? ['capture 4'] : []),
+    'grant 100',
+    'hold 4',
+  ]
   must(
-    ledger.join() === (spent ? 'capture 4,grant 100,hold 4' : 'grant 100,hold 4,refund 4'),
+    ledger.join() === [...entries, ...(spent ? [] : ['refund 4'])].join(),
     `the ledger says ${ledger.join(', ')}`,
   )
-  must(balance === (spent ? 96 : 100) && held === 0, `the user has ${balance}, and ${held} held`)
-  must(task.status === 'cancelled' || spent === completed, `${spent ? '' : 'not '}paid, but ${task.status}`)
+  must(
+    balance === (spent && !isGivenBack ? 96 : 100) && held === 0,
+    `the user has ${balance}, and ${held} held`,
+  )
+  // Cancelled by its user: given back, or spent if the provider had accepted it.
+  const isPaid = task.status === 'cancelled' ? task.externalId !== null : completed
+  must(
+    spent === isPaid,
+    `${spent ? '' : 'not '}paid, but ${task.status}, ${task.externalId ?? 'not accepted'}`,
+  )
   must(task.messageId === (end.messages[0]?.id ?? null), 'the task does not name its message')
   must(
     end.messages.every(({ taskId }) => taskId === task.id) &&

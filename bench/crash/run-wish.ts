@@ -96,8 +96,12 @@ async function play(
   }
   if (scenario.cancel) {
     const running = async () => (await readCaseState(sql)).tasks.some(({ status }) => status === 'running')
-    if (scenario.cancel === 'sending') await created()
-    else await until('a running task', running, { withinMs: FINISH_WITHIN_MS })
+    // Not by what was accepted: a create may be refused, too.
+    const arrived = async () => sends() >= 1
+    if (scenario.cancel === 'sending') {
+      await until('the create at the provider', arrived, { withinMs: FINISH_WITHIN_MS, everyMs: 2 })
+    }
+    if (scenario.cancel === 'running') await until('a running task', running, { withinMs: FINISH_WITHIN_MS })
     const status = await client.cancel(answeredIds[0] ?? '')
     // A server that died in between may have left a task that has ended as unknown.
     const may = scenario.cancel === 'sending' && !watched.isAlive() ? [200, 409] : [200]

@@ -22,6 +22,15 @@ const POLLING = [
   'providers/',
 ]
 
+/** What a cancelled task waits for: the reply to its create. */
+const CONCLUDING = [
+  'engine/run-submit.ts',
+  'tasks/conclude-create.ts',
+  'tasks/mark-sending.ts',
+  'tasks/aftermath.ts',
+  'plugins/credits/',
+]
+
 const MIRRORING = ['engine/run-mirror', 'engine/claim-mirrors.ts', 'artifacts/', 'objects/']
 
 /** What `npm run proof -- crash` goes through. */
@@ -113,7 +122,11 @@ export const SCENARIOS: readonly Scenario[] = [
     armAt: 'tasks/cancel-task.ts',
     around: [
       'tasks/cancel-task.ts',
+      'tasks/settle-task.ts',
+      'tasks/create-settle.ts',
       'tasks/accept-task.ts',
+      'tasks/aftermath.ts',
+      'plugins/credits/',
       'engine/run-submit.ts',
       'engine/run-cancel.ts',
       'database/',
@@ -121,6 +134,47 @@ export const SCENARIOS: readonly Scenario[] = [
     ends: { status: 'cancelled', code: null },
     maxSends: 1,
     cancel: 'sending',
+  },
+  {
+    name: 'cancelled, then refused',
+    type: 'image',
+    prompt: 'a lighthouse [refuse]',
+    armAt: 'tasks/cancel-task.ts',
+    around: CONCLUDING,
+    ends: { status: 'cancelled', code: null },
+    maxSends: 1,
+    cancel: 'sending',
+  },
+  {
+    name: 'cancelled, then told to wait',
+    type: 'image',
+    prompt: 'a lighthouse [busy-seconds] [fast]',
+    armAt: 'tasks/cancel-task.ts',
+    around: CONCLUDING,
+    ends: { status: 'cancelled', code: null },
+    maxSends: 1,
+    cancel: 'sending',
+  },
+  {
+    name: 'cancelled, then lost',
+    type: 'image',
+    prompt: 'a lighthouse [lost]',
+    armAt: 'tasks/cancel-task.ts',
+    around: CONCLUDING,
+    ends: { status: 'cancelled', code: null },
+    maxSends: 1,
+    cancel: 'sending',
+  },
+  {
+    name: 'cancelled, then found again',
+    type: 'image',
+    prompt: 'a lighthouse [stuck]',
+    armAt: 'tasks/cancel-task.ts',
+    around: [...CONCLUDING, 'engine/reconcile-submit.ts', 'tasks/accept-task.ts'],
+    ends: { status: 'cancelled', code: null },
+    maxSends: 1,
+    cancel: 'sending',
+    oddity: 'finds-late',
   },
   {
     name: 'is copied',

@@ -49,7 +49,8 @@ const UNREACHED: readonly Unreached[] = [
     where: [
       'dead-letters/dead-letters.ts',
       'plugins/conversations/conversations.ts',
-      'plugins/credits/give-back.ts',
+      ['plugins/credits/give-back.ts', 'const '],
+      ['plugins/credits/give-back.ts', 'await tx`select'],
       'plugins/credits/grant-credits.ts',
       'plugins/credits/read-balance.ts',
       ['plugins/credits/credits.ts', 'grantCredits('],
@@ -83,6 +84,10 @@ const UNREACHED: readonly Unreached[] = [
       ['objects/write-chunks.ts', 'waiting.length > 0'],
       ['objects/write-chunks.ts', 'bytesWritten'],
     ],
+  },
+  {
+    why: 'A task that cost more than was put aside for it: reads a balance, under the lock that the entry needs anyway. It has tests of its own.',
+    where: [['plugins/credits/credits-plugin.ts', 'const [account] = await']],
   },
   {
     why: 'Closes connections half a minute after others took their place, in which a case has ended. Nothing is written.',

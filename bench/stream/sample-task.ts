@@ -19,6 +19,7 @@ export const sampleTask: Task = {
   saveState: 'none',
   parentId: null,
   retryOf: null,
+  credits: { held: 0, spent: 0, returned: 0 },
   estimatedAt: '2026-11-16T10:00:30.000Z',
   lane: 'free_default',
   priority: 5,

@@ -188,7 +188,17 @@ const VIOLATIONS: Record<string, string[]> = {
     `${ledger('task_id, kind, amount', `:completed, 'capture', 10`)}; ${ledger('task_id, kind, amount', `:completed, 'refund', 10`)}`,
     `${ledger('task_id, kind, amount', `:completed, 'refund', 10`)}; ${ledger('task_id, kind, amount', `:completed, 'capture', 10`)}`,
   ],
+  credits_of_a_task_are_not_negative: [running('credits_spent = -1'), running('credits_returned = -1')],
+  usage_is_an_object: [running(`usage = '[1]'`), running(`usage = '3'`)],
+  only_captures_end_a_hold_in_part: [
+    ledger('kind, amount, hold_amount', `'grant', 1, 1`),
+    ledger('kind, amount, shortfall', `'grant', 1, 1`),
+  ],
+  shortfall_is_not_negative: [
+    ledger('task_id, kind, amount, hold_amount, shortfall', `:completed, 'capture', 10, 10, -1`),
+  ],
   a_hold_ends_whole: [
+    ledger('task_id, kind, amount, hold_amount', `:completed, 'capture', 10, 9`),
     ledger('task_id, kind, amount', `:completed, 'capture', 9`),
     ledger('task_id, kind, amount', `:completed, 'refund', 11`),
     ledger('task_id, kind, amount', `:running, 'refund', 10`),

@@ -244,6 +244,7 @@ export async function startContractServer() {
       saveState: 'none',
       parentId: null,
       retryOf: null,
+      credits: { held: 0, spent: 0, returned: 0 },
       estimatedAt: null,
       lane: 'free_default',
       priority: 5,

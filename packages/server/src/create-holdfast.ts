@@ -38,6 +38,8 @@ import {
 } from './routes/app-context.ts'
 import { createRequestLimits, type RequestsPerMinute } from './routes/request-limits.ts'
 import { defaultRetention, type Retention } from './sweeps/sweep-old-rows.ts'
+import { createAftermath } from './tasks/aftermath.ts'
+import { type PriorityByPlan, toChoosePriority } from './tasks/choose-priority.ts'
 import { createSettle } from './tasks/create-settle.ts'
 import { createTask } from './tasks/create-task.ts'
 import { type KeepResults, keepByPlan } from './tasks/keep-results.ts'
@@ -97,6 +99,11 @@ export interface HoldfastConfig extends PluginSettings {
   webhooks?: WebhookEndpoint[]
   /** How long result files are kept. @default 3 days, or 30 for a user with a plan other than `free` */
   keepResults?: KeepResults
+  /**
+   * Which priority the tasks of a plan have, or a function that says so. Users cannot ask for one, service keys can.
+   * @default `normal` for all
+   */
+  priorityByPlan?: PriorityByPlan
   /** How long the rows of ended tasks are kept. @default 7 days, failed ones 30; never shorter than their files */
   retention?: Partial<Retention>
   /** How many tasks a user may create in a minute. @default 60 */
@@ -180,8 +187,10 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   const readiness = createReadiness({ sql, pool: ownPool, log, stopping: stopping.signal })
   const metrics = createMetrics()
   const alerts = createAlerts({ log, ...(config.alertWebhook ? { webhook: config.alertWebhook } : {}) })
-  const plugins = assemblePlugins(config, types)
-  const settle = createSettle({ sql, plugins, log, alert: alerts.alert, hot })
+  const plugins = assemblePlugins(config, types, { log, alert: alerts.alert })
+  const canCancel = (provider: string) => providers.get(provider)?.cancel !== undefined
+  const settle = createSettle({ sql, plugins, log, alert: alerts.alert, hot, canCancel })
+  const aftermath = createAftermath(plugins)
   const mirror = { ...defaultMirrorOptions, ...config.mirror }
   const source = config.objects ? createSourceOpener() : undefined
   const signUrls = config.objects
@@ -193,6 +202,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     {
       sql,
       settle,
+      aftermath,
       alert: alerts.alert,
       bus,
       hot,
@@ -237,6 +247,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     metricsToken: config.metricsToken ?? null,
     route: config.route ?? (() => 'free_default'),
     keepResults: config.keepResults ?? keepByPlan,
+    choosePriority: toChoosePriority(config.priorityByPlan ?? {}),
     room: (plan) => ({
       perMinute: config.tasksPerMinute ?? DEFAULT_TASKS_PER_MINUTE,
       unfinished: typeof unfinishedTasks === 'function' ? unfinishedTasks(plan) : unfinishedTasks,

@@ -28,7 +28,14 @@ export { type OpenObjectStoreOptions, openObjectStore } from './objects/open-obj
 export type { PluginSettings } from './plugins/assemble-plugins.ts'
 export type { Credits } from './plugins/credits/credits.ts'
 export type { CreditsOptions } from './plugins/credits/credits-options.ts'
-export type { Plugin, SettledOutput, SettledTask, Submission, SubmittedTask } from './plugins/plugin.ts'
+export type {
+  CreateFate,
+  Plugin,
+  SettledOutput,
+  SettledTask,
+  Submission,
+  SubmittedTask,
+} from './plugins/plugin.ts'
 export { defineProvider, type ProviderDefinition } from './providers/define-provider.ts'
 export { createFal, type FalOptions } from './providers/fal/fal.ts'
 export type { ApiReply, ApiRequest } from './providers/http-api/api-request.ts'
@@ -57,6 +64,7 @@ export type {
   ProviderOutput,
   QueryOutcome,
   RefreshOutcome,
+  Usage,
   WebhookCall,
   WebhookReading,
 } from './providers/provider.ts'
@@ -64,6 +72,7 @@ export { createReplicate, type ReplicateOptions } from './providers/replicate/re
 export type { RunwayRoute } from './providers/runway/request-of.ts'
 export { createRunway, type RunwayOptions } from './providers/runway/runway.ts'
 export type { RouteTask, StreamOptions } from './routes/app-context.ts'
+export type { ChoosePriority, PriorityByPlan } from './tasks/choose-priority.ts'
 export {
   type DefinedTaskType,
   defineTaskType,

@@ -5,7 +5,10 @@ import { conversationsPlugin } from '../src/plugins/conversations/conversations-
 import type { CreditsOptions } from '../src/plugins/credits/credits-options.ts'
 import { createCreditsPlugin } from '../src/plugins/credits/credits-plugin.ts'
 import { acceptTask } from '../src/tasks/accept-task.ts'
+import { createAftermath } from '../src/tasks/aftermath.ts'
+import { concludeCreate } from '../src/tasks/conclude-create.ts'
 import { type CreateTaskInput, createTask, type Submit } from '../src/tasks/create-task.ts'
+import { markSending } from '../src/tasks/mark-sending.ts'
 import type { Settlement } from '../src/tasks/settle-task.ts'
 import type { TaskType, TaskTypes } from '../src/tasks/task-types.ts'
 import { scriptedTypes } from './scripted-types.ts'
@@ -35,6 +38,7 @@ export function createCreditsWorld(
 ) {
   const types: TaskTypes = scriptedTypes('nobody', { credits: 4, ...type })
   const plugins = [createCreditsPlugin(types, credits), conversationsPlugin]
+  const aftermath = createAftermath(plugins)
   const submit: Submit = (input) => createTask(sql, types, input, plugins)
 
   return {
@@ -56,9 +60,17 @@ export function createCreditsWorld(
       })
       return task
     },
+    aftermath,
+    /** The create leaves for the provider. */
+    async send(taskId: string): Promise<boolean> {
+      const [work] = await sql<{ workId: string; epoch: number }[]>`
+        select id::text as "workId", epoch from holdfast.work where task_id = ${taskId} and kind = 'submit'
+      `
+      return work ? markSending(sql, taskId, work) : false
+    },
     /** The provider takes it on. */
     async accept(taskId: string): Promise<void> {
-      await acceptTask(sql, {
+      const accepted = {
         taskId,
         externalId: `external-${taskId}`,
         provider: 'nobody',
@@ -66,7 +78,12 @@ export function createCreditsWorld(
         expectedMs: 1_000,
         firstPollMs: 3_600_000,
         canCancel: false,
-      })
+      }
+      await acceptTask(sql, accepted, aftermath)
+    },
+    /** The provider did not take it, or nobody will ever know: for a task that was cancelled meanwhile. */
+    async conclude(taskId: string, fate: 'not-accepted' | 'lost'): Promise<boolean> {
+      return (await concludeCreate(sql, aftermath, { taskId, fate })) !== null
     },
     async account(userId: string): Promise<{ balance: number; held: number } | undefined> {
       const [row] = await sql<{ balance: number; held: number }[]>`

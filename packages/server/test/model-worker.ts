@@ -7,6 +7,8 @@ import { ALL_LANES } from '../src/engine/lanes.ts'
 import { rescheduleWork } from '../src/engine/reschedule-work.ts'
 import type { WorkKind } from '../src/engine/work-kind.ts'
 import { acceptTask } from '../src/tasks/accept-task.ts'
+import { createAftermath } from '../src/tasks/aftermath.ts'
+import { concludeCreate } from '../src/tasks/conclude-create.ts'
 import { markSending, unmarkSending } from '../src/tasks/mark-sending.ts'
 import type { Settlement, SettleResult } from '../src/tasks/settle-task.ts'
 import { setProgress } from './set-progress.ts'
@@ -66,7 +68,11 @@ export interface ModelWorker {
 
 export function createModelWorker(name: string, sql: Sql, provider: () => string): ModelWorker {
   const held: HeldClaim[] = []
-  const settle = createTestSettle(sql)
+  const settle = createTestSettle(sql, undefined, { canCancel: () => true })
+  const aftermath = createAftermath([])
+  /** As whoever has the reply to a create does, or has given up waiting for it. */
+  const conclude = async (taskId: string, fence?: { workId: string; epoch: number }) =>
+    (await concludeCreate(sql, aftermath, { taskId, fate: fence ? 'lost' : 'not-accepted', fence })) !== null
   const claims: Record<WorkKind, typeof claimSubmits | typeof claimPolls | typeof claimCancels> = {
     submit: claimSubmits,
     poll: claimPolls,
@@ -110,6 +116,8 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
           countAttempt: true,
           reason: 'away',
         })
+        // Cancelled meanwhile: the reply is what the task has waited for.
+        if (!wrote && (await conclude(taskId))) return { deed: { kind: 'nothing' } }
         return {
           deed: wrote ? { kind: 'unmarked', taskId } : { kind: 'nothing' },
           fenced: { ...fence, wrote },
@@ -118,10 +126,12 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
       case 4: {
         const letter = { taskId, userId: 'ada', provider: provider(), lane: 'free_default', attempts: 2 }
         const result = await giveUp(settle, failed, { ...letter, kind: 'submit', reason: 'refused' })
+        if (result.kind === 'already-ended') await conclude(taskId)
         return { deed: { kind: 'settle', taskId, result: result.kind } }
       }
       default: {
         const result = await settle(taskId, failed)
+        if (result.kind === 'already-ended') await conclude(taskId)
         return { deed: { kind: 'settle', taskId, result: result.kind } }
       }
     }
@@ -159,10 +169,12 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
 
   /** What is ours to decide only while we hold the claim. */
   async function decided({ taskId, workId, epoch }: HeldClaim): Promise<Acted> {
-    const { kind: result } = await settle(taskId, failed, { fence: { workId, epoch } })
+    const fence = { workId, epoch }
+    const { kind: result } = await settle(taskId, failed, { fence })
+    const concluded = result === 'already-ended' && (await conclude(taskId, fence))
     return {
       deed: { kind: 'settle', taskId, result },
-      fenced: { workId, epoch, wrote: result === 'settled' },
+      fenced: { ...fence, wrote: result === 'settled' || concluded },
     }
   }
 

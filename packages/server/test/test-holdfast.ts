@@ -8,6 +8,8 @@ import { scriptedTypes } from './scripted-types.ts'
 import { createTestDatabase } from './test-database.ts'
 import { signToken, testAuth } from './test-tokens.ts'
 
+const SERVICE_KEY = 'the-service-key-of-the-tests-32-characters'
+
 export interface Answer<T = unknown> {
   status: number
   headers: Headers
@@ -29,6 +31,8 @@ export interface TestHoldfast {
   logLines: string[]
   /** Calls with a good token of that user. */
   as(userId: string): Call
+  /** Calls with a service key, for that user. */
+  asApp(userId: string): Call
   /** Calls with whatever headers are given. */
   call: Call
   /** Opens `GET /v1/stream`. */
@@ -60,6 +64,7 @@ export async function startTestHoldfast(options: TestHoldfastOptions = {}): Prom
     log,
     // Tests ask more often than anybody would.
     requestsPerMinute: { user: 1_000_000, address: 1_000_000 },
+    serviceKeys: [SERVICE_KEY],
     ...config,
     engine: { idleMs: 10, stopWithinMs: 2_000, ...config.engine },
   })
@@ -95,6 +100,11 @@ export async function startTestHoldfast(options: TestHoldfastOptions = {}): Prom
       call(method, path, {
         ...given,
         headers: { authorization: `Bearer ${await signToken(userId)}`, ...given?.headers },
+      }),
+    asApp: (userId) => (method, path, given) =>
+      call(method, `${path}?userId=${encodeURIComponent(userId)}`, {
+        ...given,
+        headers: { authorization: `Bearer ${SERVICE_KEY}`, ...given?.headers },
       }),
     openStream: async (userId, { headers, exp } = {}) =>
       holdfast.app.request('/v1/stream', {

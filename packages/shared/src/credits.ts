@@ -3,9 +3,9 @@
  *
  * - `grant`: given, onto the balance.
  * - `hold`: put aside for a task, off the balance.
- * - `capture`: what was held is spent, because the task completed.
- * - `refund`: what was held is back on the balance, because the task failed.
- * - `adjust`: corrected by a person, onto the balance or off it; with a task, what was spent on it is given back.
+ * - `capture`: what was held has ended: `amount` is spent, `released` is back on the balance.
+ * - `refund`: what was held is back on the balance, because the task came to nothing.
+ * - `adjust`: corrected later, onto the balance or off it; with a task, what was spent on it is given back.
  */
 export type CreditKind = 'grant' | 'hold' | 'capture' | 'refund' | 'adjust'
 
@@ -15,6 +15,8 @@ export interface CreditEntry {
   kind: CreditKind
   /** Below zero only for `adjust`. */
   amount: number
+  /** What came back of the hold with a `capture` that took less; 0 otherwise. */
+  released: number
   taskId: string | null
   createdAt: string
 }
@@ -38,6 +40,8 @@ export interface CreditAuditEntry extends CreditEntry {
   userId: string
   balanceChange: number
   heldChange: number
+  /** What a task cost beyond what could be taken. */
+  shortfall: number
   reason: string
   /** Who did it: `system`, `app`, or the administrator's user id. */
   actor: string

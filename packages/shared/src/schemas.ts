@@ -16,12 +16,15 @@ export const createTaskBody = z.strictObject({
   params: z.record(z.string(), z.json()),
   conversationId: id.nullish(),
   placeholderId: z.string().min(1).max(200).refine(withoutNul, 'must not contain U+0000').nullish(),
+  /** For service keys only, as are `plan`, `maxAttempts` and `deadlineMs`. */
   priority: z.enum(priorities).optional(),
+  /** What the user pays for, as a token would say. */
+  plan: z.string().min(1).max(100).refine(withoutNul, 'must not contain U+0000').optional(),
   metadata: z.record(z.string(), z.json()).optional(),
   /** How often a refused submit is tried before it is given up. */
   maxAttempts: z.int().min(1).max(20).optional(),
-  /** How long it may run, instead of what its type allows. */
-  timeoutMs: z
+  /** How long it may run, counted from when the provider takes it; within what its type allows. */
+  deadlineMs: z
     .int()
     .min(1_000)
     .max(24 * 60 * 60_000)

@@ -46,6 +46,16 @@ export interface TaskFailure {
   deadLettered?: true
 }
 
+/** What a task costs its user. All zeros where it is free. `held + spent + returned` is what was put aside, or more. */
+export interface TaskCredits {
+  /** Put aside now. Not 0 on a cancelled task: the reply to its create still decides. */
+  held: number
+  /** What it has cost, less what was given back. */
+  spent: number
+  /** What was put aside or spent, and came back. */
+  returned: number
+}
+
 export const LANES = ['enterprise_exclusive', 'vip_short', 'vip_long', 'free_default'] as const
 export type Lane = (typeof LANES)[number]
 
@@ -78,8 +88,9 @@ export interface Task<Params = Record<string, unknown>> {
   messageId: string | null
   saveState: SaveState
   parentId: string | null
-  /** The failed or cancelled task that this one repeats. */
+  /** The failed or cancelled task that this one repeats, or a completed one whose files were lost. */
   retryOf: string | null
+  credits: TaskCredits
   /** When it will probably be done. */
   estimatedAt: string | null
   lane: Lane

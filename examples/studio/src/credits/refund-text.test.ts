@@ -7,7 +7,7 @@ const credits = (kind: 'refund' | 'hold' | 'capture', amount: number, taskId = '
   balance: 10,
   held: 0,
   prices: {},
-  ledger: [{ id: 'e', kind, amount, taskId, createdAt: '2026-11-16T08:00:00Z' }],
+  ledger: [{ id: 'e', kind, amount, released: 0, taskId, createdAt: '2026-11-16T08:00:00Z' }],
   nextCursor: null,
 })
 

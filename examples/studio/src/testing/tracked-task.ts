@@ -18,6 +18,7 @@ export function trackedTask(changes: Partial<TrackedTask>): TrackedTask {
     saveState: 'none',
     parentId: null,
     retryOf: null,
+    credits: { held: 0, spent: 0, returned: 0 },
     estimatedAt: null,
     lane: 'free_default',
     priority: 5,

@@ -43,6 +43,7 @@ export function toDraft({ key, body, retryOf, createdAt, failure }: Intent, isMi
     saveState: 'none',
     parentId: null,
     retryOf,
+    credits: { held: 0, spent: 0, returned: 0 },
     estimatedAt: null,
     lane: 'free_default',
     priority: 5,

@@ -112,6 +112,7 @@ function toTask(given: EndpointTask, now: number): Task {
     saveState: 'none',
     parentId: null,
     retryOf: null,
+    credits: { held: 0, spent: 0, returned: 0 },
     estimatedAt: null,
     lane: 'free_default',
     priority: 5,

@@ -1,4 +1,4 @@
-import type { Priority, StreamEnd, StreamEvents, SyncAnswer, Task } from '@holdfast/shared'
+import type { StreamEnd, StreamEvents, SyncAnswer, Task } from '@holdfast/shared'
 import type { Clock } from '../environment/clock.ts'
 import type { Http } from './http.ts'
 
@@ -9,9 +9,6 @@ export interface SubmitBody {
   conversationId?: string
   placeholderId?: string
   metadata?: Record<string, unknown>
-  priority?: Priority
-  maxAttempts?: number
-  timeoutMs?: number
 }
 
 export interface SyncQuestion {

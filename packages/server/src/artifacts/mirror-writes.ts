@@ -1,5 +1,6 @@
 import type { Sql, Tx } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
+import type { Aftermath } from '../tasks/aftermath.ts'
 import type { Fence } from '../tasks/settle-task.ts'
 
 /** A claim on the copying of one file. */
@@ -80,21 +81,22 @@ export function writeGivenUp(
   })
 }
 
-/** The source has died and there is no copy (O3). */
+/** The source has died and there is no copy (O3). `lost`: it died before anybody had decided not to copy it. */
 export function writeExpired(
   sql: Sql,
   claim: MirrorClaim,
-  { error, problem }: { error: string; problem: string },
+  { error, problem, lost }: { error: string; problem: string; lost: Pick<Aftermath, 'fileLost'> | null },
 ): Promise<boolean> {
-  return transaction(sql, async (tx) => {
+  return transaction(sql, async (tx, over) => {
     const held = await tx`delete from holdfast.work where ${isClaimed(tx, claim)}`
     if (held.count === 0) return false
-    await tx`
+    const expired = await tx`
       update holdfast.artifacts
       set state = 'expired', problem = ${problem}, last_error = ${error}, attempts = least(attempts + 1, 30000)
       where ${isFile(tx, claim)} and state = 'remote'
     `
     await tellTask(tx, claim)
+    if (expired.count > 0) await lost?.fileLost({ tx, over }, claim.taskId)
     return true
   })
 }

@@ -123,7 +123,7 @@ describe('retryDeadLetter', () => {
   })
 
   it('keeps what was asked for this one task: how long it may take, how often it is tried (F16)', async () => {
-    const task = await makeTask(sql, { timeoutMs: 5_000, maxAttempts: 9 })
+    const task = await makeTask(sql, { deadlineMs: 5_000, maxAttempts: 9 })
     await giveUp(settle, refused, letterFor(task.id))
     const { task: again } = await retry((await openLetterOf(task.id))?.id ?? '')
     expect(

@@ -13,7 +13,7 @@ const STORE_FAILURES_TO_OPEN = 4
 export interface MirrorParts
   extends Pick<
     MirrorContext,
-    'sql' | 'bus' | 'providers' | 'log' | 'metrics' | 'random' | 'stopping' | 'givenUp'
+    'sql' | 'bus' | 'aftermath' | 'providers' | 'log' | 'metrics' | 'random' | 'stopping' | 'givenUp'
   > {
   objects: MirrorContext['objects'] | undefined
   source: MirrorContext['source'] | undefined

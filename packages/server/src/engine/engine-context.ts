@@ -3,6 +3,7 @@ import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ObservedFinish } from '../poller/schedule/duration-histogram.ts'
+import type { Aftermath } from '../tasks/aftermath.ts'
 import type { Settle } from '../tasks/create-settle.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
@@ -15,6 +16,7 @@ import type { Wakeable } from './wakeable.ts'
 export interface EngineContext {
   sql: Sql
   settle: Settle
+  aftermath: Aftermath
   bus: Bus
   types: TaskTypes
   log: Logger

@@ -159,7 +159,7 @@ async function take(worker: ModelWorker, { action, pick, outcome }: Step, taskId
 
 async function cancel(own: Sql, taskId: string): Promise<Acted> {
   try {
-    await cancelTask(own, createTestSettle(own), USER, taskId, () => true)
+    await cancelTask(own, createTestSettle(own, undefined, { canCancel: () => true }), USER, taskId)
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code !== 'TASK_ALREADY_ENDED') throw error
   }
@@ -278,13 +278,14 @@ async function check(taskIds: string[], memory: Memory, done: [ModelWorker, Acte
     must((memory.settles.get(id) ?? 0) === (isTerminal(status) ? 1 : 0), 'a task did not end exactly once')
     must((settledNow.get(id) ?? 0) <= 1, 'two settles both say that they won')
     must(messages === (status === 'completed' ? 1 : 0), `a ${status} task has ${messages} messages`)
-    // Nothing is left to do for what has ended, except to stop it at its provider; all else has its next step.
+    // Nothing is left to do for what has ended, except to stop it at its provider, or to find out what became of a create
+    // that was under way; all else has its next step.
     const steps = {
       pending: ['submit'],
       running: ['poll'],
       completed: [''],
       failed: ['', 'cancel'],
-      cancelled: ['', 'cancel'],
+      cancelled: ['', 'cancel', 'submit'],
     }
     must(
       steps[status].includes(work.join()),

@@ -411,7 +411,9 @@ describe('cancelling (Q9)', () => {
   it('before it was sent: it never is', async () => {
     const provider = createScriptedProvider({ cancel: () => true })
     const task = await makeTask(sql, { provider: provider.name })
-    expect(await cancelTask(sql, createTestSettle(sql), 'ada', task.id, () => true)).toMatchObject({
+    expect(
+      await cancelTask(sql, createTestSettle(sql, undefined, { canCancel: () => true }), 'ada', task.id),
+    ).toMatchObject({
       status: 'cancelled',
     })
     const marker = await makeTask(sql, { provider: provider.name })
@@ -426,7 +428,9 @@ describe('cancelling (Q9)', () => {
     const { provider } = start({ create: () => answered.promise, cancel: () => true })
     const task = await makeTask(sql, { provider: provider.name })
     await until(() => expect(provider.creates).toHaveLength(1))
-    expect(await cancelTask(sql, createTestSettle(sql), 'ada', task.id, () => true)).toMatchObject({
+    expect(
+      await cancelTask(sql, createTestSettle(sql, undefined, { canCancel: () => true }), 'ada', task.id),
+    ).toMatchObject({
       status: 'cancelled',
     })
     answered.open({ kind: 'accepted', externalId: `late-${task.id}` })
@@ -441,7 +445,9 @@ describe('cancelling (Q9)', () => {
   it('while it runs: the provider is asked, again if it does not hear, and then let be', async () => {
     const { provider } = start({ cancel: () => false })
     const task = await makeRunningTask(sql, { provider: provider.name })
-    expect(await cancelTask(sql, createTestSettle(sql), 'ada', task.id, () => true)).toMatchObject({
+    expect(
+      await cancelTask(sql, createTestSettle(sql, undefined, { canCancel: () => true }), 'ada', task.id),
+    ).toMatchObject({
       status: 'cancelled',
     })
     for (const attempt of [1, 2, 3]) {
@@ -456,7 +462,7 @@ describe('cancelling (Q9)', () => {
 
   it('where the provider cannot: it ends here, and nobody is asked', async () => {
     const task = await makeRunningTask(sql)
-    expect(await cancelTask(sql, createTestSettle(sql), 'ada', task.id, () => false)).toMatchObject({
+    expect(await cancelTask(sql, createTestSettle(sql), 'ada', task.id)).toMatchObject({
       status: 'cancelled',
     })
     expect(await workOf(task)).toEqual([])
@@ -466,16 +472,16 @@ describe('cancelling (Q9)', () => {
     const { provider } = start({ query: () => ({ kind: 'succeeded', outputs: [] }) })
     const task = await makeRunningTask(sql, { provider: provider.name })
     const other = await makeRunningTask(sql)
-    await cancelTask(sql, createTestSettle(sql), 'ada', other.id, () => false)
-    expect(await cancelTask(sql, createTestSettle(sql), 'ada', other.id, () => false)).toMatchObject({
+    await cancelTask(sql, createTestSettle(sql), 'ada', other.id)
+    expect(await cancelTask(sql, createTestSettle(sql), 'ada', other.id)).toMatchObject({
       status: 'cancelled',
     })
     await pollNow(task)
     await untilStatus(task, 'completed')
-    await expect(cancelTask(sql, createTestSettle(sql), 'ada', task.id, () => false)).rejects.toMatchObject({
+    await expect(cancelTask(sql, createTestSettle(sql), 'ada', task.id)).rejects.toMatchObject({
       code: 'TASK_ALREADY_ENDED',
     })
-    await expect(cancelTask(sql, createTestSettle(sql), 'bob', task.id, () => false)).rejects.toMatchObject({
+    await expect(cancelTask(sql, createTestSettle(sql), 'bob', task.id)).rejects.toMatchObject({
       code: 'NOT_FOUND',
     })
   })
@@ -485,7 +491,7 @@ describe('cancelling (Q9)', () => {
     for (let round = 0; round < 10; round++) {
       const task = await makeRunningTask(sql, { provider: provider.name })
       await pollNow(task)
-      const answer = await cancelTask(sql, createTestSettle(sql), 'ada', task.id, () => false).then(
+      const answer = await cancelTask(sql, createTestSettle(sql), 'ada', task.id).then(
         ({ status }) => status,
         (error: { code: string }) => error.code,
       )

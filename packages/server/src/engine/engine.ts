@@ -19,6 +19,7 @@ import { pollDelay } from '../poller/poll-delay.ts'
 import type { Provider } from '../providers/provider.ts'
 import { runSweeps } from '../sweeps/run-sweeps.ts'
 import type { Retention } from '../sweeps/sweep-old-rows.ts'
+import { type Aftermath, createAftermath } from '../tasks/aftermath.ts'
 import type { Settle } from '../tasks/create-settle.ts'
 import { type Presenter, withoutUrls } from '../tasks/present-tasks.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
@@ -80,6 +81,8 @@ export interface EngineParts {
   sql: Sql
   /** Ends tasks, together with what joins their end. */
   settle: Settle
+  /** What may still happen to tasks that have ended. @default nobody joins it */
+  aftermath?: Aftermath | undefined
   bus: Bus
   lock: Lock
   types: TaskTypes
@@ -111,12 +114,12 @@ export interface EngineParts {
  */
 export function createEngine(parts: EngineParts, options: EngineOptions = defaultEngineOptions): Engine {
   const { sql, settle, bus, lock, types, providers, log, metrics, random = Math.random } = parts
-  const { alert = () => {} } = parts
+  const { alert = () => {}, aftermath = createAftermath([]) } = parts
   const stopping = new AbortController()
   const givenUp = new AbortController()
   const replica = randomUUID()
   const mirrors = createMirrors({
-    ...{ sql, bus, providers, log, metrics, random },
+    ...{ sql, bus, aftermath, providers, log, metrics, random },
     ...{ objects: parts.objects, source: parts.source, mirror: parts.mirror, alert: parts.alert },
     ...{ idleMs: options.idleMs, stopping: stopping.signal, givenUp: givenUp.signal },
   })
@@ -163,6 +166,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     const context: EngineContext = {
       sql,
       settle,
+      aftermath,
       bus,
       types,
       log,

@@ -8,12 +8,14 @@ import type { Sql } from '../database/connect.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import type { Provider } from '../providers/provider.ts'
+import type { Aftermath } from '../tasks/aftermath.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 
 /** What the copying of files needs of the rest. */
 export interface MirrorContext {
   sql: Sql
   bus: Bus
+  aftermath: Aftermath
   objects: ObjectStore
   source: Pick<SourceOpener, 'open'>
   providers: ReadonlyMap<string, Provider>

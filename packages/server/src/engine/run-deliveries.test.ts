@@ -62,7 +62,7 @@ beforeEach(() => {
 
 async function submit(prompt = 'a fox', maxAttempts?: number): Promise<string> {
   const json = { type: 'image', params: { prompt }, ...(maxAttempts ? { maxAttempts } : {}) }
-  return (await test.as('ada')<{ task: Task }>('POST', '/v1/tasks', { json })).body.task.id
+  return (await test.asApp('ada')<{ task: Task }>('POST', '/v1/tasks', { json })).body.task.id
 }
 const hurry = (taskId: string) =>
   test.sql`update holdfast.work set due_at = now(), epoch = epoch + 1 where task_id = ${taskId} and due_at > now()`

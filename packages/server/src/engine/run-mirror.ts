@@ -179,7 +179,11 @@ async function giveUp(run: MirrorRun, failure: CopyFailure): Promise<void> {
 async function expire(run: MirrorRun, error: string): Promise<void> {
   const { context, work } = run
   run.moved()
-  const isHeld = await written(run, () => writeExpired(context.sql, work, { error, problem: EXPIRED_TEXT }))
+  // What was given up earlier stayed at its source for all of its life there: it was not lost.
+  const lost = work.problem === null ? context.aftermath : null
+  const isHeld = await written(run, () =>
+    writeExpired(context.sql, work, { error, problem: EXPIRED_TEXT, lost }),
+  )
   if (!isHeld) return
   context.metrics.mirrorFailed(work.provider, 'source', 'EXPIRED')
   context.log.error({ ...about(run), error }, 'a result died at its source before it could be copied')

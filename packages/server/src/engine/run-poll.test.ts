@@ -11,6 +11,7 @@ import type { Sql } from '../database/connect.ts'
 import { createMetrics } from '../metrics/metrics.ts'
 import type { ObservedFinish } from '../poller/schedule/duration-histogram.ts'
 import type { QueryOutcome } from '../providers/provider.ts'
+import { createAftermath } from '../tasks/aftermath.ts'
 import { ensureBudgets } from './budgets.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import { type ClaimedPoll, claimPolls } from './claim-polls.ts'
@@ -52,6 +53,7 @@ function contextFor({ watched = false, stopping = new AbortController().signal }
   const context: EngineContext = {
     sql,
     settle: createTestSettle(sql),
+    aftermath: createAftermath([]),
     bus,
     types: scriptedTypes(provider.name, { watchedPollMs: 2_000 }),
     log: createMemoryLog().log,

@@ -1,5 +1,6 @@
 import { pollDelay, retryDelay } from '../poller/poll-delay.ts'
 import type { Provider, QueryOutcome } from '../providers/provider.ts'
+import { tidyUsage } from '../providers/tidy-usage.ts'
 import type { Settlement } from '../tasks/settle-task.ts'
 import { pauseBudget } from './budgets.ts'
 import type { ClaimedPoll } from './claim-polls.ts'
@@ -58,6 +59,7 @@ export async function runPoll(context: EngineContext, provider: Provider, work: 
         status: 'completed',
         outputs: outcome.outputs,
         mirror: context.mirrors !== null,
+        usage: tidyUsage(outcome.usage),
       })
     case 'failed': {
       context.learn(work.type, {

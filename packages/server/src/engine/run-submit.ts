@@ -4,6 +4,7 @@ import { BUSY, OUT_OF_REACH } from '../providers/messages.ts'
 import type { CreateOutcome, CreateRequest, Provider } from '../providers/provider.ts'
 import { acceptTask } from '../tasks/accept-task.ts'
 import { modelOfTask } from '../tasks/check-params.ts'
+import { concludeCreate } from '../tasks/conclude-create.ts'
 import { markSending, type PutOff, unmarkSending } from '../tasks/mark-sending.ts'
 import type { Settlement, SettleResult } from '../tasks/settle-task.ts'
 import { pauseBudget } from './budgets.ts'
@@ -43,17 +44,40 @@ export async function runSubmit(
   const log = context.log.child({ taskId: work.taskId, traceId: work.traceId, provider: provider.name })
   const fence = { workId: work.workId, epoch: work.epoch }
 
-  async function settle(settlement: Settlement, end: () => Promise<SettleResult>): Promise<void> {
+  async function settle(
+    settlement: Settlement,
+    fate: 'not-accepted' | 'lost',
+    end: () => Promise<SettleResult>,
+  ): Promise<void> {
     const result = await untilWritten(end, log, context.givenUp)
     metrics.settled(provider.name, settlement.status, result.kind)
     if (result.kind === 'settled') bus.publish(result.userId)
+    if (result.kind === 'already-ended') await conclude(fate)
+  }
+
+  /** A task that was cancelled on the way waits for this: its credits are held until then. False if it was not. */
+  async function conclude(fate: 'not-accepted' | 'lost'): Promise<boolean> {
+    const concluded = await untilWritten(
+      () =>
+        concludeCreate(sql, context.aftermath, {
+          taskId: work.taskId,
+          fate,
+          ...(fate === 'lost' ? { fence } : {}),
+        }),
+      log,
+      context.givenUp,
+    )
+    if (!concluded) return false
+    log.info({ fate }, 'the create of a task that was cancelled meanwhile has ended')
+    bus.publish(concluded.userId)
+    return true
   }
 
   /** Puts it off: certainly not accepted, so it can be sent again. */
   async function putOff(how: PutOff): Promise<void> {
     const held = await untilWritten(() => unmarkSending(sql, work.taskId, fence, how), log, context.givenUp)
-    if (!held) metrics.refused(provider.name, 1)
-    else if (how.lastError !== undefined) bus.publish(work.userId)
+    if (held && how.lastError !== undefined) bus.publish(work.userId)
+    if (!held && !(await conclude('not-accepted'))) metrics.refused(provider.name, 1)
   }
 
   async function accept(externalId: string): Promise<void> {
@@ -61,20 +85,24 @@ export async function runSubmit(
     log.info({ externalId }, 'accepted')
     const result = await untilWritten(
       () =>
-        acceptTask(sql, {
-          taskId: work.taskId,
-          externalId,
-          provider: provider.name,
-          // A type that is no longer offered has nothing to say; what was paid for is still polled for a while.
-          deadlineMs: type?.deadlineMs ?? DEADLINE_WITHOUT_TYPE_MS,
-          expectedMs: context.expectedMs(work.type, 0) ?? type?.expectedMs ?? 0,
-          firstPollMs: context.firstPollMs(work.type, work.userId),
-          canCancel: provider.cancel !== undefined,
-        }),
+        acceptTask(
+          sql,
+          {
+            taskId: work.taskId,
+            externalId,
+            provider: provider.name,
+            // A type that is no longer offered has nothing to say; what was paid for is still polled for a while.
+            deadlineMs: type?.deadlineMs ?? DEADLINE_WITHOUT_TYPE_MS,
+            expectedMs: context.expectedMs(work.type, 0) ?? type?.expectedMs ?? 0,
+            firstPollMs: context.firstPollMs(work.type, work.userId),
+            canCancel: provider.cancel !== undefined,
+          },
+          context.aftermath,
+        ),
       log,
       context.givenUp,
     )
-    if (result.kind === 'running') bus.publish(result.userId)
+    if (result.userId !== null) bus.publish(result.userId)
   }
 
   async function reconcile(lost: ClaimedSubmit & { sendingAt: Date }): Promise<void> {
@@ -88,7 +116,7 @@ export async function runSubmit(
       return
     }
     log.warn({ sendingAt: lost.sendingAt }, 'the reply to a create was lost')
-    await settle(SUBMIT_UNKNOWN, () => context.settle(work.taskId, SUBMIT_UNKNOWN, { fence }))
+    await settle(SUBMIT_UNKNOWN, 'lost', () => context.settle(work.taskId, SUBMIT_UNKNOWN, { fence }))
   }
 
   const type = types[work.type]
@@ -114,7 +142,7 @@ export async function runSubmit(
 
   if (!type) {
     const settlement = refused(`This server no longer offers "${work.type}".`)
-    await settle(settlement, () => context.settle(work.taskId, settlement, { fence }))
+    await settle(settlement, 'not-accepted', () => context.settle(work.taskId, settlement, { fence }))
     return
   }
 
@@ -142,12 +170,12 @@ export async function runSubmit(
       log.warn({ code, attempt: work.attempts + 1 }, 'the provider refused the task')
       const settlement: Settlement = { status: 'failed', failure: { code, message, retryable } }
       if (!retryable) {
-        await settle(settlement, () => context.settle(work.taskId, settlement))
+        await settle(settlement, 'not-accepted', () => context.settle(work.taskId, settlement))
       } else if (work.attempts + 1 < work.maxAttempts) {
         const delayMs = retryDelay({ attempt: work.attempts, random: context.random() })
         await putOff({ reason: message, lastError: message, delayMs, countAttempt: true })
       } else {
-        await settle(settlement, () =>
+        await settle(settlement, 'not-accepted', () =>
           giveUp(context.settle, settlement, {
             ...work,
             kind: 'submit',

@@ -164,7 +164,7 @@ describe('the starts of a task', () => {
     const { provider } = start([refusal('Full.')])
     const task = await makeTask(sql, { provider: provider.name })
     await untilAttempts(task, 1)
-    await cancelTask(sql, createTestSettle(sql), 'ada', task.id, () => false)
+    await cancelTask(sql, createTestSettle(sql), 'ada', task.id)
     expect(await get(task)).toMatchObject({
       status: 'cancelled',
       attempts: 1,

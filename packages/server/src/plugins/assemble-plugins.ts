@@ -2,7 +2,7 @@ import type { Tx } from '../database/connect.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 import { conversationsPlugin, noConversationsPlugin } from './conversations/conversations-plugin.ts'
 import { assertCreditsOptions, type CreditsOptions } from './credits/credits-options.ts'
-import { createCreditsPlugin } from './credits/credits-plugin.ts'
+import { type CreditsTold, createCreditsPlugin } from './credits/credits-plugin.ts'
 import { assertPrices } from './credits/price-of.ts'
 import type { Plugin, SettledTask } from './plugin.ts'
 
@@ -26,14 +26,14 @@ export interface PluginSettings {
 }
 
 /** All that joins, in the order in which it is asked. Accounts come before conversations, as everywhere. */
-export function assemblePlugins(settings: PluginSettings, types: TaskTypes): Plugin[] {
+export function assemblePlugins(settings: PluginSettings, types: TaskTypes, told?: CreditsTold): Plugin[] {
   const { onSettled, conversations = true, credits = false, plugins = [] } = settings
   if (credits !== false) {
     assertCreditsOptions(credits)
     assertPrices(types)
   }
   const all: Plugin[] = [
-    createCreditsPlugin(types, credits),
+    createCreditsPlugin(types, credits, told),
     conversations ? conversationsPlugin : noConversationsPlugin,
     ...plugins,
     ...(onSettled

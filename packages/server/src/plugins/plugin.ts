@@ -1,5 +1,6 @@
 import type { Lane, TaskFailure, TerminalStatus } from '@holdfast/shared'
 import type { Tx } from '../database/connect.ts'
+import type { Usage } from '../providers/provider.ts'
 import type { Settlement } from '../tasks/settle-task.ts'
 
 /**
@@ -27,7 +28,20 @@ export interface Plugin {
    * `settlement` is what ended it; it is missing when `save` asks again later.
    */
   onSettled?(tx: Tx, task: SettledTask, settlement?: Settlement): Promise<void>
+  /**
+   * When it is known what became of a create that was under way while its task was cancelled. If it throws, nothing is
+   * written and it is asked again later.
+   */
+  onCreateKnown?(tx: Tx, task: SettledTask, fate: CreateFate): Promise<void>
+  /**
+   * When a file of a completed task has died at its source before it could be copied; once per file. If it throws,
+   * nothing is written and it is asked again later.
+   */
+  onFileLost?(tx: Tx, task: SettledTask): Promise<void>
 }
+
+/** What became of a create: the provider took it, certainly did not, or nobody will ever know. */
+export type CreateFate = 'accepted' | 'not-accepted' | 'lost'
 
 /** What is asked for. */
 export interface Submission {
@@ -57,9 +71,13 @@ export interface SettledTask extends SubmittedTask {
   failure: TaskFailure | null
   /** The files of a completed task, in order; empty otherwise. */
   outputs: SettledOutput[]
+  /** What the provider says it took; null if it says nothing. */
+  usage: Usage | null
+  /** What the provider has been made to do: nothing, perhaps something (a create is under way), or the task. */
+  sent: 'no' | 'perhaps' | 'accepted'
   /** What was put aside for it when it was submitted. */
   creditsHeld: number
-  /** What it cost in the end. */
+  /** What it cost in the end. 0 while the reply to a create still decides. */
   creditsSpent: number
   createdAt: Date
   /** When the provider accepted it; null if none did. */

@@ -19,8 +19,9 @@ export async function readSettledTask(tx: Tx, taskId: string): Promise<SettledTa
         coalesce((
           select l.amount::float8 from holdfast.credit_ledger l where l.task_id = t.id and l.kind = 'capture'
         ), 0) as "creditsSpent",
+        t.usage, case when j.external_id is not null then 'accepted' when j.sending_at is not null then 'perhaps' else 'no' end as sent,
         t.created_at as "createdAt", t.started_at as "startedAt", t.finished_at as "finishedAt"
-      from holdfast.tasks t where t.id = ${taskId}
+      from holdfast.tasks t left join holdfast.provider_jobs j on j.task_id = t.id where t.id = ${taskId}
     `,
     tx<SettledOutput[]>`
       select a.id, a.source_url as url, a.content_type as "contentType", a.source_expires_at as "urlExpiresAt"

@@ -34,11 +34,14 @@ export interface ProviderOutput {
   urlLifetimeMs: number | null
 }
 
+/** What a vendor says a generation took, in its own words: seconds, tokens, credits. The type's price may use it. */
+export type Usage = Readonly<Record<string, number | string>>
+
 /** What one poll learned. Only `succeeded`, `failed` and `cancelled` are final. */
 export type QueryOutcome =
   /** `queuePosition`: how many are ahead of it, while it waits for its turn and the provider says so. */
   | { kind: 'running'; progress: number | null; queuePosition?: number }
-  | { kind: 'succeeded'; outputs: ProviderOutput[] }
+  | { kind: 'succeeded'; outputs: ProviderOutput[]; usage?: Usage | undefined }
   | { kind: 'failed'; code: FailureCode; message: string; retryable: boolean }
   | { kind: 'cancelled' }
   /** The provider does not know the id: final only after the grace period. */

@@ -38,7 +38,7 @@ const list = async (query = '') =>
 /** A task of a user whose only attempt was refused, and the letter that this left. */
 async function givenUp(userId: string) {
   takes.tasks = false
-  const { body } = await server.as(userId)<{ task: Task }>('POST', '/v1/tasks', {
+  const { body } = await server.asApp(userId)<{ task: Task }>('POST', '/v1/tasks', {
     json: { type: 'image', params: { prompt: 'a fox' }, maxAttempts: 1, placeholderId: 'p-1' },
   })
   return vi.waitFor(

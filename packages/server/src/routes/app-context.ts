@@ -8,6 +8,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { FilesystemStore } from '../objects/filesystem-store.ts'
 import type { CreditsOptions } from '../plugins/credits/credits-options.ts'
 import type { Provider } from '../providers/provider.ts'
+import type { ChoosePriority } from '../tasks/choose-priority.ts'
 import type { Settle } from '../tasks/create-settle.ts'
 import type { Submit } from '../tasks/create-task.ts'
 import type { KeepResults } from '../tasks/keep-results.ts'
@@ -47,6 +48,7 @@ export interface AppContext {
   room(plan: string | null): Room
   requests: RequestLimits
   keepResults: KeepResults
+  choosePriority: ChoosePriority
   corsOrigins: readonly string[]
   streams: StreamOptions
   /** Aborted when the server stops. */

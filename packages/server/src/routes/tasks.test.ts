@@ -36,7 +36,6 @@ describe('POST /v1/tasks', () => {
       ...fox,
       conversationId,
       placeholderId: 'p-1',
-      priority: 'high',
       metadata: { from: 'test' },
     })
     expect(status).toBe(201)
@@ -55,10 +54,11 @@ describe('POST /v1/tasks', () => {
       messageId: null,
       parentId: null,
       retryOf: null,
+      credits: { held: 0, spent: 0, returned: 0 },
       saveState: 'none',
       estimatedAt: null,
       lane: 'free_default',
-      priority: 10,
+      priority: 5,
       metadata: { from: 'test' },
       attempts: 0,
       lastError: null,
@@ -127,7 +127,7 @@ describe('Idempotency-Key', () => {
 
   it.each([
     { ...fox, params: { prompt: 'an owl' } },
-    { ...fox, priority: 'low' },
+    { ...fox, placeholderId: 'another' },
     { ...fox, metadata: { list: {} } },
   ])('with another body is refused: %j', async (other) => {
     await create('ned', { ...fox, metadata: { list: [] } }, key('n-1'))

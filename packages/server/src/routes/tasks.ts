@@ -12,7 +12,8 @@ import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody, readId, readIdempotencyKey, readQuery } from './read-input.ts'
 
 export function taskRoutes(context: AppContext, watch: PollWatch) {
-  const { sql, submit, settle, save, present, bus, engine, providers, route, room, keepResults } = context
+  const { sql, submit, settle, save, present, bus, engine, route, room, keepResults, choosePriority } =
+    context
 
   /** What a call that changes something answers with: the task again with the URLs of its files, if it has any. */
   async function shown(userId: string, task: Task): Promise<Task> {
@@ -21,20 +22,18 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
 
   return new Hono<AppEnv>()
     .post('/', async (c) => {
-      const { userId, plan = null, isService = false } = c.get('identity')
+      const { userId, plan: ofToken = null, isService = false } = c.get('identity')
       const idempotencyKey = readIdempotencyKey(c)
       const body = await readBody(c, createTaskBody)
+      if (!isService) requireOnlyUsers(body)
+      const plan = body.plan ?? ofToken
       // Whoever names a job gets its result: a user could name somebody else's.
       if (body.externalId !== undefined && !isService) {
         throw new HoldfastError('FORBIDDEN', 'Only your own backend may adopt a job, with a service key.')
       }
-      const lane = await route({
-        userId,
-        type: body.type,
-        params: body.params,
-        priority: body.priority ?? 'normal',
-        plan,
-      })
+      const asked = { userId, type: body.type, params: body.params, plan }
+      const priority = body.priority ?? (await choosePriority(asked))
+      const lane = await route({ ...asked, priority })
       const { task, created } = await submit({
         userId,
         body,
@@ -43,6 +42,8 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
         lane,
         ...(isService ? {} : { room: room(plan) }),
         keepMs: await keepResults({ userId, type: body.type, plan }),
+        plan,
+        priority,
       })
       if (created) {
         engine.wake()
@@ -72,14 +73,7 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
     })
     .post('/:id/cancel', async (c) => {
       const { userId } = c.get('identity')
-      const task = await cancelTask(
-        sql,
-        settle,
-        userId,
-        readId(c, 'task'),
-        (name) => providers.get(name)?.cancel !== undefined,
-        present,
-      )
+      const task = await cancelTask(sql, settle, userId, readId(c, 'task'), present)
       engine.wake()
       bus.publish(userId)
       return c.json({ task })
@@ -91,8 +85,10 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
         taskId: readId(c, 'task'),
         idempotencyKey: readIdempotencyKey(c),
         traceId: c.get('traceId'),
-        ...(isService ? {} : { room: room(plan) }),
-        keepMs: (type) => keepResults({ userId, type, plan }),
+        // A service key says nothing of the user's plan: then what the first try had is kept.
+        ...(isService
+          ? {}
+          : { plan, room: room(plan), keepMs: (type: string) => keepResults({ userId, type, plan }) }),
       })
       if (created) {
         engine.wake()
@@ -106,6 +102,18 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
       bus.publish(userId)
       return c.json({ task: await shown(userId, task) })
     })
+}
+
+/** What a user could spend the operator's money with, or go before others. */
+const ONLY_OF_SERVICES = ['deadlineMs', 'maxAttempts', 'priority', 'plan'] as const
+
+function requireOnlyUsers(body: Partial<Record<(typeof ONLY_OF_SERVICES)[number], unknown>>): void {
+  const wrong = ONLY_OF_SERVICES.filter((name) => body[name] !== undefined)
+  if (wrong.length === 0) return
+  throw new HoldfastError(
+    'INVALID_REQUEST',
+    `${wrong.join(', ')}: only your own backend may set this, with a service key. Leave it out.`,
+  )
 }
 
 /** To be kept by the caller alone, and asked about every time. */

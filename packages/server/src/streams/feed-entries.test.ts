@@ -20,6 +20,7 @@ function made(id: string, changes: Partial<Task> = {}): Task {
     saveState: 'none',
     parentId: null,
     retryOf: null,
+    credits: { held: 0, spent: 0, returned: 0 },
     estimatedAt: null,
     lane: 'free_default',
     priority: 5,

@@ -27,7 +27,7 @@ async function serve(script: Script, type: Partial<TaskType> = {}, tasksPerMinut
 
 const fox = { type: 'image', params: { prompt: 'a fox' } }
 const create = async (server: TestHoldfast, more: object = {}) => {
-  const { status, body } = await server.as('ada')<{ task: Task }>('POST', '/v1/tasks', {
+  const { status, body } = await server.asApp('ada')<{ task: Task }>('POST', '/v1/tasks', {
     json: { ...fox, ...more },
   })
   expect(status).toBe(201)
@@ -62,7 +62,7 @@ describe('deadlines, through the API (F6)', () => {
   it('a task may have its own instead (F16)', async () => {
     const server = await serve({ query: () => running })
     const patient = await create(server)
-    const hasty = await create(server, { timeoutMs: 1_000 })
+    const hasty = await create(server, { deadlineMs: 1_000 })
     await untilStatus(server, hasty, 'failed')
     expect((await get(server, hasty)).failure?.code).toBe('DEADLINE_EXCEEDED')
     expect((await get(server, patient)).status).toBe('running')

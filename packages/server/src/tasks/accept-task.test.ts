@@ -68,9 +68,9 @@ describe('acceptance (F1)', () => {
 
   it('a task that ended meanwhile keeps its end, and the provider is asked to stop', async () => {
     const { id } = await makeTask(sql)
-    await cancelTask(sql, createTestSettle(sql), 'ada', id, () => true)
+    await cancelTask(sql, createTestSettle(sql, undefined, { canCancel: () => true }), 'ada', id)
     expect(await workOf(id)).toEqual([])
-    expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'ended-meanwhile' })
+    expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'ended-meanwhile', userId: null })
     expect(await findTask(sql, 'ada', id)).toMatchObject({ status: 'cancelled' })
     expect(await jobOf(id)).toMatchObject({ external: `external-${id}` })
     expect(await workOf(id)).toMatchObject([{ kind: 'cancel' }])
@@ -89,22 +89,22 @@ describe('acceptance (F1)', () => {
     const { id } = await makeTask(sql)
     await acceptTask(sql, accepted(id))
     await settleTask(sql, id, settlement)
-    expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'ended-meanwhile' })
+    expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'ended-meanwhile', userId: null })
     expect(await workOf(id)).toEqual([])
   })
 
   it('a cancelled task is stopped at its provider once, though its acceptance is written again', async () => {
     const { id } = await makeTask(sql)
     await acceptTask(sql, accepted(id))
-    await cancelTask(sql, createTestSettle(sql), 'ada', id, () => true)
+    await cancelTask(sql, createTestSettle(sql, undefined, { canCancel: () => true }), 'ada', id)
     await sql`delete from holdfast.work where task_id = ${id} and kind = 'cancel'`
-    expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'ended-meanwhile' })
+    expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'ended-meanwhile', userId: null })
     expect(await workOf(id)).toEqual([])
   })
 
   it('a provider that cannot cancel is not asked to', async () => {
     const { id } = await makeTask(sql)
-    await cancelTask(sql, createTestSettle(sql), 'ada', id, () => false)
+    await cancelTask(sql, createTestSettle(sql), 'ada', id)
     await acceptTask(sql, accepted(id, { canCancel: false }))
     expect(await workOf(id)).toEqual([])
     expect(await jobOf(id)).toMatchObject({ external: `external-${id}` })
@@ -127,7 +127,7 @@ describe('the sending mark', () => {
   it('is not given to whoever lost the claim, nor for a task that was cancelled', async () => {
     const { id, fence } = await claimed()
     expect(await markSending(sql, id, { ...fence, epoch: fence.epoch + 1 })).toBe(false)
-    await cancelTask(sql, createTestSettle(sql), 'ada', id, () => false)
+    await cancelTask(sql, createTestSettle(sql), 'ada', id)
     expect(await markSending(sql, id, fence)).toBe(false)
     expect(await jobOf(id)).toMatchObject({ sending: false })
   })

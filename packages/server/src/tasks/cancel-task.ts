@@ -6,35 +6,20 @@ import { findTask } from './find-task.ts'
 import type { Presenter } from './present-tasks.ts'
 
 /**
- * Ends a waiting or running task at its user's wish (Q9). What the provider has already accepted is cancelled there
- * too, by work of its own, where the provider can.
+ * Ends a waiting or running task at its user's wish. What the provider has accepted, or may have, is cancelled there too
+ * where the provider can. A create that is under way is never broken off: its reply decides what the cancel costs.
  */
 export async function cancelTask(
   sql: Sql,
   settle: Settle,
   userId: string,
   taskId: string,
-  canCancel: (provider: string) => boolean,
   present?: Presenter,
 ): Promise<Task> {
   const before = await findTask(sql, userId, taskId, present)
   if (!before) throw new HoldfastError('NOT_FOUND', 'There is no such task.')
 
-  const result = await settle(
-    taskId,
-    { status: 'cancelled', by: 'user' },
-    {
-      progress: before.progress,
-      async also(tx) {
-        if (!canCancel(before.provider)) return
-        await tx`
-          insert into holdfast.work (task_id, kind, provider)
-          select task_id, 'cancel', provider from holdfast.provider_jobs where task_id = ${taskId} and external_id is not null
-          on conflict do nothing
-        `
-      },
-    },
-  )
+  const result = await settle(taskId, { status: 'cancelled', by: 'user' }, { progress: before.progress })
   const after = await findTask(sql, userId, taskId)
   if (!after) throw new HoldfastError('NOT_FOUND', 'There is no such task.')
   if (result.kind !== 'settled' && after.status !== 'cancelled') {

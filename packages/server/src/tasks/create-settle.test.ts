@@ -134,6 +134,8 @@ describe('an app joins the finish (F11)', () => {
             urlExpiresAt: null,
           },
         ],
+        usage: null,
+        sent: 'accepted',
         creditsHeld: 0,
         creditsSpent: 0,
         createdAt: expect.any(Date),

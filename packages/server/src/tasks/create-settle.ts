@@ -33,6 +33,8 @@ export interface SettleParts {
   plugins: readonly Plugin[]
   log: Logger
   alert: Alert
+  /** Whether a provider can stop what it has accepted. @default none can */
+  canCancel?: ((provider: string) => boolean) | undefined
   /** What it kept of a task is of no use after the end. */
   hot?: HotStore | undefined
   /** How long a plugin may take. @default 5000 */
@@ -86,7 +88,10 @@ export function createSettle(parts: SettleParts): Settle {
     return transaction(sql, async (tx, over) => {
       blame(null)
       if (asked.onlyIf && !(await asked.onlyIf(tx))) return { kind: 'fenced' }
-      const result = await settleInTransaction(tx, taskId, settlement, asked)
+      const result = await settleInTransaction(tx, taskId, settlement, {
+        ...asked,
+        canCancel: parts.canCancel,
+      })
       if (result.kind !== 'settled') return result
       await asked.also?.(tx)
       if (joining.length === 0) return result

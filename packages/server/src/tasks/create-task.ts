@@ -1,4 +1,4 @@
-import { type Lane, PRIORITIES, type Task } from '@holdfast/shared'
+import { type Lane, PRIORITIES, type Priority, type Task } from '@holdfast/shared'
 import type { CreateTaskBody } from '@holdfast/shared/schemas'
 import type { Sql, Tx } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
@@ -29,6 +29,10 @@ export interface CreateTaskInput {
   room?: Room
   /** How long its files are kept once it has finished. @default 3 days */
   keepMs?: number
+  /** What its user pays for. Remembered, so that a retry by somebody else keeps it. @default null */
+  plan?: string | null
+  /** By the plan of its user, where the request does not say. @default 'normal' */
+  priority?: Priority
 }
 
 export interface Created {
@@ -75,13 +79,16 @@ export async function createTask(
     placeholderId: body.placeholderId ?? null,
     retryOf: input.retryOf ?? null,
     lane: input.lane ?? 'free_default',
-    priority: PRIORITIES[body.priority ?? 'normal'],
+    priority: PRIORITIES[body.priority ?? input.priority ?? 'normal'],
   }
   const adoption = readAdoption(body, type, Date.now())
+  const deadlineMs = boundDeadline(type, input)
 
   try {
     const write = () =>
-      transaction(sql, (tx, over) => insert(tx, over, { input, submission, key, plugins, type, adoption }))
+      transaction(sql, (tx, over) =>
+        insert(tx, over, { input, submission, key, plugins, type, adoption, deadlineMs }),
+      )
     // Only those who are counted wait for each other.
     const taskId = await (input.room ? takeTurn(userId, write) : write())
     const task = await findTask(sql, userId, taskId)
@@ -96,6 +103,20 @@ export async function createTask(
     if (adopted) return { task: adopted, created: false }
     throw error
   }
+}
+
+/** What was asked for, within what the type allows. A retry is not refused because the type allows less by now. */
+function boundDeadline(
+  { deadlineMs, maxDeadlineMs = deadlineMs }: TaskType,
+  { body, retryOf }: CreateTaskInput,
+): number | null {
+  const asked = body.deadlineMs ?? null
+  if (asked === null || asked <= maxDeadlineMs) return asked
+  if (retryOf !== undefined) return maxDeadlineMs
+  throw new HoldfastError(
+    'INVALID_REQUEST',
+    `deadlineMs: a task of type "${body.type}" may run for ${maxDeadlineMs} ms at most.`,
+  )
 }
 
 /** All of it is kept, listed and sent to every tab of its user, again and again. */
@@ -123,12 +144,13 @@ interface Insertion {
   plugins: readonly Plugin[]
   type: TaskType
   adoption: Adoption | null
+  deadlineMs: number | null
 }
 
 async function insert(
   tx: Tx,
   over: AbortSignal,
-  { input, submission, key, plugins, adoption, ...rest }: Insertion,
+  { input, submission, key, plugins, adoption, deadlineMs, ...rest }: Insertion,
 ): Promise<string> {
   const { userId, type, provider, params, metadata, conversationId, placeholderId, retryOf } = submission
   const { lane, priority } = submission
@@ -143,11 +165,11 @@ async function insert(
   if (retryOf !== null) await keepFromRemoval(tx, retryOf)
   const shown = shownParams(params, metadata)
   const [row] = await tx<{ id: string }[]>`
-    insert into holdfast.tasks (user_id, type, provider, params, shown_params, metadata, conversation_id, placeholder_id, retry_of, priority, lane, max_attempts, timeout_ms, keep_ms, created_at)
+    insert into holdfast.tasks (user_id, type, provider, params, shown_params, metadata, conversation_id, placeholder_id, retry_of, priority, lane, max_attempts, timeout_ms, keep_ms, plan, created_at)
     values (
       ${userId}, ${type}, ${provider}, ${tx.json(params as Json)}, ${shown && tx.json(shown as Json)}, ${tx.json(metadata as Json)},
       ${conversationId}, ${placeholderId}, ${retryOf}, ${priority}, ${lane}, ${input.body.maxAttempts ?? 3},
-      ${input.body.timeoutMs ?? null}, ${input.keepMs ?? tx`default`},
+      ${deadlineMs}, ${input.keepMs ?? tx`default`}, ${input.plan ?? null},
       ${adoption?.startedAt ?? tx`default`}
     )
     returning id

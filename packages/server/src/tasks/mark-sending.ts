@@ -30,7 +30,7 @@ export interface PutOff {
 
 /**
  * Takes the mark back, because the create certainly was not accepted, and puts the work off. False if the claim
- * was lost.
+ * was lost, or if the task was cancelled meanwhile: then nobody sends it again.
  */
 export function unmarkSending(
   sql: Sql,
@@ -44,8 +44,14 @@ export function unmarkSending(
       where task_id = ${taskId} and kind = 'submit' and id = ${fence.workId} and epoch = ${fence.epoch}
     `
     if (put.count === 0) return false
+    // Asked after the work was locked, which whoever cancels the task needs too.
+    const taken = await tx`
+      update holdfast.provider_jobs set sending_at = null, last_error = ${reason}
+      where task_id = ${taskId} and external_id is null
+        and not exists (select from holdfast.tasks where id = ${taskId} and finished_at is not null)
+    `
+    if (taken.count === 0) return false
     if (lastError !== undefined) {
-      // Of a task that waits: one that has ended meanwhile keeps what it ended with.
       await tx`
         update holdfast.tasks set
           attempts = least(attempts + 1, 32767), last_error = left(${lastError}, 1000),
@@ -53,10 +59,6 @@ export function unmarkSending(
         where id = ${taskId} and status = 'pending'
       `
     }
-    await tx`
-      update holdfast.provider_jobs set sending_at = null, last_error = ${reason}
-      where task_id = ${taskId} and external_id is null
-    `
     return true
   })
 }

@@ -1,7 +1,8 @@
 import type { TaskFailure } from '@holdfast/shared'
 import { writeArtifacts } from '../artifacts/write-artifacts.ts'
 import type { Tx } from '../database/connect.ts'
-import type { ProviderOutput } from '../providers/provider.ts'
+import type { ProviderOutput, Usage } from '../providers/provider.ts'
+import { endedBy } from './ended-by.ts'
 
 export type Settlement =
   | {
@@ -9,6 +10,8 @@ export type Settlement =
       outputs: ProviderOutput[]
       /** Whether there is a store to copy them to. @default false */
       mirror?: boolean
+      /** What the provider says it took. */
+      usage?: Usage | undefined
     }
   | { status: 'failed'; failure: TaskFailure }
   /** `by`: the user wished it, or the provider let it go without anybody's wish. @default 'user' */
@@ -32,31 +35,55 @@ export interface EndedTask {
   userId: string
 }
 
+export interface SettleTaskOptions {
+  fence?: Fence | undefined
+  progress?: number | null | undefined
+  /** Whether a provider can stop what it has accepted. @default none can */
+  canCancel?: ((provider: string) => boolean) | undefined
+}
+
 /**
  * Ends a task as a part of a transaction: its status and its result (F11). What else belongs to its end comes after.
  *
  * A provider's final answer is a fact and needs no fence: the task's own status decides who was first. What *we*
  * decide (a deadline, giving up) is only ours to decide while we hold the claim, so it comes with a fence. The
  * fence is a row lock, taken before anything is written.
+ *
+ * Whatever the provider may still work on, because its user or we ended it, is stopped there by work of its own. A create
+ * that is under way when its user cancels is seen through: its work stays until the reply is known.
  */
 export async function settleInTransaction(
   tx: Tx,
   taskId: string,
   settlement: Settlement,
-  { fence, progress = null }: { fence?: Fence | undefined; progress?: number | null | undefined } = {},
+  { fence, progress = null, canCancel = () => false }: SettleTaskOptions = {},
 ): Promise<SettleResult> {
   const work = await lockWork(tx, taskId)
   if (fence && !work.some((row) => row.id === fence.workId && row.epoch === fence.epoch))
     return { kind: 'fenced' }
 
-  const [task] = await tx<(EndedTask & { active: boolean })[]>`
-    select id, user_id as "userId", status in ('pending', 'running') as active
+  const [task] = await tx<(EndedTask & { provider: string; active: boolean })[]>`
+    select id, user_id as "userId", provider, status in ('pending', 'running') as active
     from holdfast.tasks where id = ${taskId} for update
   `
   if (!task?.active) return { kind: 'already-ended' }
 
   const polls = work.reduce((sum, row) => sum + row.polls, 0)
-  await tx`delete from holdfast.work where task_id = ${taskId} and kind in ('submit', 'poll')`
+  const by = endedBy(settlement)
+  await tx`
+    with job as (
+      select external_id is not null as accepted, sending_at is not null as sent
+      from holdfast.provider_jobs where task_id = ${taskId}
+    ),
+    stopped as (
+      insert into holdfast.work (task_id, kind, provider)
+      select ${taskId}, 'cancel', ${task.provider} from job
+      where accepted and ${by !== 'provider' && canCancel(task.provider)}
+      on conflict do nothing
+    )
+    delete from holdfast.work where task_id = ${taskId} and kind in ('submit', 'poll')
+      and not (kind = 'submit' and ${by === 'user'} and exists (select from job where sent and not accepted))
+  `
   const failure = settlement.status === 'failed' ? settlement.failure : null
   await tx`
     update holdfast.tasks set
@@ -69,6 +96,7 @@ export async function settleInTransaction(
       progress = ${
         settlement.status === 'completed' ? tx`100` : tx`greatest(progress, ${progress}::smallint)`
       },
+      usage = ${settlement.status === 'completed' && settlement.usage ? tx.json(settlement.usage) : null},
       failure_code = ${failure?.code ?? null},
       failure_message = ${failure?.message ?? null},
       failure_retryable = ${failure?.retryable ?? null},

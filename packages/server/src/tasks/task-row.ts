@@ -24,6 +24,9 @@ export interface TaskRow {
   saveState: SaveState
   parentId: string | null
   retryOf: string | null
+  creditsHeld: number
+  creditsSpent: number
+  creditsReturned: number
   estimatedAt: Date | null
   lane: Lane
   priority: number
@@ -57,6 +60,8 @@ export function taskColumns(sql: Sql | Tx, carried: 'whole' | 'listed') {
     t.conversation_id as "conversationId", t.placeholder_id as "placeholderId", t.message_id as "messageId",
     case when t.unsaved <> '{}' then 'failed' when t.status = 'completed' then 'saved' else 'none' end as "saveState",
     t.parent_id as "parentId", t.retry_of as "retryOf", t.estimated_at as "estimatedAt", t.lane, t.priority,
+    greatest(t.credits_held - t.credits_spent - t.credits_returned, 0)::float8 as "creditsHeld",
+    t.credits_spent::float8 as "creditsSpent", t.credits_returned::float8 as "creditsReturned",
     t.attempts, t.last_error as "lastError", t.next_attempt_at as "nextAttemptAt", t.version,
     t.created_at as "createdAt", t.started_at as "startedAt", t.finished_at as "finishedAt",
     t.deadline_at as "deadlineAt", t.updated_at as "updatedAt",
@@ -92,6 +97,7 @@ export function toTask(row: TaskRow, outputs: TaskOutput[] | null): Task {
     saveState: row.saveState,
     parentId: row.parentId,
     retryOf: row.retryOf,
+    credits: { held: row.creditsHeld, spent: row.creditsSpent, returned: row.creditsReturned },
     estimatedAt: row.estimatedAt?.toISOString() ?? null,
     lane: row.lane,
     priority: row.priority,

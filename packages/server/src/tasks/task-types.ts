@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Usage } from '../providers/provider.ts'
 import { defineTaskType } from './define-task-type.ts'
 
 /** A kind of generation that users may ask for. */
@@ -14,6 +15,8 @@ export interface TaskType {
   models?: readonly string[]
   /** How long it may run, from acceptance. @default 10 min for `image`, 30 min otherwise (F6) */
   deadlineMs: number
+  /** How much longer than that a service key may let one run. @default `deadlineMs`: no longer */
+  maxDeadlineMs?: number
   /** How long it usually takes: the estimate shown to users. */
   expectedMs: number
   /** How often to poll while somebody watches. The provider's own minimum still holds. */
@@ -24,8 +27,16 @@ export interface TaskType {
   silentAfterMs?: number
   /** What the watchdog then does, after an alert and a last poll. @default 'fail' */
   whenSilent?: 'fail' | 'keep'
-  /** What one costs, where credits are switched on. A whole number; by the parameters, if it is a function. @default 0 */
+  /**
+   * What one costs, where credits are switched on: a whole number. A function is asked with the parameters when it is
+   * submitted, which is put aside, and again with the `usage` that the provider reports, which is what it costs.
+   * @default 0
+   */
   credits?: Price
+  /** Whether a price that is computed may be 0. Otherwise such a request is refused. @default false */
+  allowFree?: boolean
+  /** Whether one may cost more than was put aside, as far as the user's balance goes. @default false */
+  allowOverrun?: boolean
   /**
    * What becomes of the credits of one that its user cancels. Some vendors bill at submission, so what was started is
    * not given back unless you say so. @default 'refund-before-start'
@@ -35,13 +46,18 @@ export interface TaskType {
   maxParamsBytes?: number
 }
 
-/** @example ({ seconds }) => 2 * Number(seconds) */
-export type Price = number | ((params: Record<string, unknown>) => number)
+/**
+ * @example
+ * // With `params: z.object({ seconds: z.int().min(1).max(60) })`, so that there is always a price:
+ * ({ seconds }, usage) => 2 * Number(usage?.seconds ?? seconds)
+ */
+export type Price = number | ((params: Record<string, unknown>, usage?: Usage) => number)
 
 /**
  * - `refund`: all comes back.
  * - `capture`: nothing does.
- * - `refund-before-start`: all comes back until the provider has accepted the task, nothing afterwards.
+ * - `refund-before-start`: all comes back until the provider has accepted the task, nothing afterwards. While it is being
+ *   sent the credits stay put aside, and the provider's reply decides.
  */
 export type CancelPolicy = 'refund' | 'capture' | 'refund-before-start'
 

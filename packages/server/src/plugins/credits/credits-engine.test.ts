@@ -34,7 +34,7 @@ async function start(
 }
 
 async function submit(on: TestHoldfast): Promise<string> {
-  const { body } = await on.as('ada')<{ task: Task }>('POST', '/v1/tasks', {
+  const { body } = await on.asApp('ada')<{ task: Task }>('POST', '/v1/tasks', {
     json: { type: 'image', params: { prompt: 'a fox' }, maxAttempts: 1 },
   })
   return body.task.id

@@ -4,6 +4,7 @@ import { findCreditViolations } from '../../../test/credit-rules.ts'
 import { createCreditsWorld, ENDS } from '../../../test/credits-world.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { connect, type Sql } from '../../database/connect.ts'
+import { transaction } from '../../database/transaction.ts'
 import { HoldfastError } from '../../errors.ts'
 import { cancelTask } from '../../tasks/cancel-task.ts'
 import { retryTask } from '../../tasks/retry-task.ts'
@@ -29,14 +30,21 @@ const ACTIONS = {
   submit: 6,
   /** With one of a few keys, so that some repeat each other. */
   'submit with a key': 3,
+  /** The create leaves: whoever cancels now waits for its reply. */
+  send: 6,
   accept: 6,
+  'not accepted': 2,
+  lost: 2,
   complete: 9,
+  /** At what the provider says it took: less than was held, or more. */
+  'complete with usage': 5,
   fail: 4,
   'time out': 2,
   'cancel by the user': 3,
   'cancel by the provider': 1,
   retry: 3,
   'give back': 3,
+  'lose a file': 2,
   grant: 2,
   /** With one of a few keys. */
   'grant with a key': 2,
@@ -99,7 +107,11 @@ async function startRun(onCancel: CancelPolicy) {
   async function take(sql: Sql, { action, user, pick }: Step): Promise<void> {
     const world = createCreditsWorld(sql, {
       credits: { initial: INITIAL },
-      type: { credits: PRICE, onCancel },
+      type: {
+        credits: (_, usage) => Number(usage?.took ?? PRICE),
+        allowOverrun: true,
+        onCancel,
+      },
     })
     const userId = users[user] ?? ''
     const taskId = taskIds[pick % Math.max(1, taskIds.length)] ?? crypto.randomUUID()
@@ -113,14 +125,32 @@ async function startRun(onCancel: CancelPolicy) {
         if (!taskIds.includes(id)) taskIds.push(id)
         return
       }
+      case 'send':
+        await world.send(taskId)
+        return
       case 'accept':
         return world.accept(taskId)
+      case 'not accepted':
+      case 'lost':
+        await world.conclude(taskId, action === 'lost' ? 'lost' : 'not-accepted')
+        return
       case 'complete': {
         // Only what was accepted can complete.
         await world.accept(taskId)
         await world.settle(taskId, ENDS.completed)
         return
       }
+      case 'complete with usage':
+        await world.accept(taskId)
+        await world.settle(taskId, { ...ENDS.completed, usage: { took: pick } })
+        return
+      case 'lose a file':
+        await transaction(sql, async (tx, over) => {
+          const [task] =
+            await tx`select from holdfast.tasks where id = ${taskId} and status = 'completed' for update`
+          if (task) await world.aftermath.fileLost({ tx, over }, taskId)
+        })
+        return
       case 'fail':
         await world.settle(taskId, ENDS.failed)
         return
@@ -131,7 +161,7 @@ async function startRun(onCancel: CancelPolicy) {
         })
         return
       case 'cancel by the user':
-        await cancelTask(sql, world.settle, userId, taskId, () => false)
+        await cancelTask(sql, world.settle, userId, taskId)
         return
       case 'cancel by the provider':
         await world.settle(taskId, { status: 'cancelled', by: 'provider' })

@@ -51,11 +51,11 @@ describe('submitting holds the price (F8)', () => {
   })
 
   it.each([Number.NaN, -1, 0.5, Number.POSITIVE_INFINITY])(
-    'a price of %d is a mistake: nothing is created',
+    'a computed price of %d is a refusal: nothing is created',
     async (price) => {
       const world = createCreditsWorld(sql, { type: { credits: () => price } })
       const before = await dumpTables(sql)
-      await expect(world.make(newUser())).rejects.toThrow('it must be a whole number')
+      await expect(world.make(newUser())).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
       expect(await dumpTables(sql)).toEqual(before)
     },
   )

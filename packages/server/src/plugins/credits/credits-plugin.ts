@@ -1,12 +1,24 @@
+import type { Logger } from 'pino'
+import type { Alert } from '../../alerts/alert.ts'
+import type { Tx } from '../../database/connect.ts'
+import { endedBy } from '../../tasks/ended-by.ts'
+import type { Settlement } from '../../tasks/settle-task.ts'
 import type { CancelPolicy, TaskTypes } from '../../tasks/task-types.ts'
-import type { Plugin } from '../plugin.ts'
+import type { Plugin, SettledTask } from '../plugin.ts'
 import type { CreditsOptions } from './credits-options.ts'
-import { endHold } from './end-hold.ts'
+import { type Charge, decideCharge, type End, type VendorSide } from './decide-charge.ts'
+import { endHold, isHoldOpen } from './end-hold.ts'
+import { giveBackLost } from './give-back.ts'
 import { holdCredits } from './hold-credits.ts'
-import { holdOutcome } from './hold-outcome.ts'
-import { priceOf } from './price-of.ts'
+import { priceOf, realPriceOf } from './price-of.ts'
 
 const DEFAULT_POLICY: CancelPolicy = 'refund-before-start'
+
+/** Who is told of what an operator has to look at. */
+export interface CreditsTold {
+  log: Logger
+  alert: Alert
+}
 
 /**
  * Holds the price of a task when it is submitted, and spends it or gives it back when it ends.
@@ -14,7 +26,61 @@ const DEFAULT_POLICY: CancelPolicy = 'refund-before-start'
  * Essential: a task does not end without its hold. Switched off (`false`) nothing is held any more, but holds from
  * before still end as they should, so that nobody's credits stay put aside for ever.
  */
-export function createCreditsPlugin(types: TaskTypes, options: false | CreditsOptions): Plugin {
+export function createCreditsPlugin(
+  types: TaskTypes,
+  options: false | CreditsOptions,
+  told?: CreditsTold,
+): Plugin {
+  /** What it really cost, and how much of that may be taken beyond the hold. */
+  async function costOf(tx: Tx, task: SettledTask): Promise<{ cost: number | null; beyond: number }> {
+    const type = types[task.type]
+    const real = realPriceOf(type, task.params, task.status === 'completed' ? task.usage : null)
+    if (real.kind === 'broken') tellBroken(task, real.reason)
+    if (real.kind !== 'known') return { cost: null, beyond: 0 }
+    if (real.amount <= task.creditsHeld || !type?.allowOverrun) return { cost: real.amount, beyond: 0 }
+    const [account] = await tx<{ balance: number }[]>`
+      select balance::float8 from holdfast.credit_accounts where user_id = ${task.userId} for no key update
+    `
+    return { cost: real.amount, beyond: account?.balance ?? 0 }
+  }
+
+  async function charge(tx: Tx, task: SettledTask, end: End, vendor: VendorSide): Promise<void> {
+    const { cost, beyond } = await costOf(tx, task)
+    const policy = types[task.type]?.onCancel ?? DEFAULT_POLICY
+    const decided = decideCharge({ end, vendor, policy, held: task.creditsHeld, cost, beyond })
+    if (decided.kind === 'wait') return
+    await endHold(tx, task, decided)
+    tellShortfall(task, decided)
+  }
+
+  function tellBroken({ id, type, userId }: SettledTask, reason: string): void {
+    const message = `The price of "${type}" could not be computed from what the provider says it took (${reason}). Task ${id} cost what was held for it.`
+    told?.log.error(
+      { taskId: id, userId, type, reason },
+      'a price could not be computed; the hold was charged',
+    )
+    told?.alert({
+      name: 'price-broken',
+      key: type,
+      level: 'critical',
+      message,
+      details: { taskId: id, type },
+    })
+  }
+
+  function tellShortfall({ id, type, userId }: SettledTask, decided: Charge): void {
+    if (decided.kind !== 'capture' || decided.shortfall === 0) return
+    const { amount, shortfall } = decided
+    told?.log.warn({ taskId: id, userId, type, amount, shortfall }, 'a task cost more than could be taken')
+    told?.alert({
+      name: 'credits-shortfall',
+      key: type,
+      level: 'critical',
+      message: `A task of type "${type}" cost ${shortfall} credits more than could be taken. Put more aside when it is submitted, or set allowOverrun.`,
+      details: { taskId: id, type, amount, shortfall },
+    })
+  }
+
   return {
     name: 'credits',
     essential: true,
@@ -28,9 +94,25 @@ export function createCreditsPlugin(types: TaskTypes, options: false | CreditsOp
         }),
     async onSettled(tx, task, settlement) {
       if (task.creditsHeld === 0) return
-      const by = settlement?.status === 'cancelled' ? (settlement.by ?? 'user') : 'user'
-      const policy = types[task.type]?.onCancel ?? DEFAULT_POLICY
-      await endHold(tx, task, holdOutcome(task, { policy, by }))
+      await charge(tx, task, endOf(task, settlement), vendorSideOf(task, settlement))
     },
+    async onCreateKnown(tx, task, fate) {
+      if (task.creditsHeld === 0 || !(await isHoldOpen(tx, task.id))) return
+      // Only a cancel of its user leaves a create under way.
+      await charge(tx, task, 'cancelled by the user', fate === 'not-accepted' ? 'nothing' : fate)
+    },
+    onFileLost: (tx, task) => giveBackLost(tx, task.id),
   }
+}
+
+function endOf({ status, failure }: SettledTask, settlement: Settlement | undefined): End {
+  if (status === 'completed') return 'completed'
+  if (failure) return failure.code
+  const by = settlement ? endedBy(settlement) : 'user'
+  return by === 'provider' ? 'cancelled by the provider' : 'cancelled by the user'
+}
+
+function vendorSideOf({ sent }: SettledTask, settlement: Settlement | undefined): VendorSide {
+  if (sent === 'accepted') return settlement && endedBy(settlement) === 'provider' ? 'finished' : 'accepted'
+  return sent === 'perhaps' ? 'maybe' : 'nothing'
 }

@@ -34,6 +34,7 @@ describe('granting', () => {
       id: expect.any(String),
       kind: 'grant',
       amount: 500,
+      released: 0,
       taskId: null,
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     })
@@ -95,7 +96,7 @@ type TaskState =
 const GIVING_BACK: Record<TaskState, { gives: boolean } | { refuses: string; saying: RegExp }> = {
   unknown: { refuses: 'NOT_FOUND', saying: /no such task/ },
   free: { refuses: 'NOTHING_TO_REFUND', saying: /was free/ },
-  held: { refuses: 'NOTHING_TO_REFUND', saying: /Cancel it instead/ },
+  held: { refuses: 'NOTHING_TO_REFUND', saying: /held, not spent/ },
   captured: { gives: true },
   refunded: { refuses: 'NOTHING_TO_REFUND', saying: /given back already/ },
   'given back': { gives: false },
@@ -260,6 +261,8 @@ describe('reading the ledger', () => {
         taskId: task.id,
         kind: 'refund',
         amount: 4,
+        released: 0,
+        shortfall: 0,
         balanceChange: 4,
         heldChange: -4,
         reason: 'PROVIDER_FAILED',

@@ -1,4 +1,4 @@
-import type { Sql } from '../../database/connect.ts'
+import type { Sql, Tx } from '../../database/connect.ts'
 import { transaction } from '../../database/transaction.ts'
 import { HoldfastError } from '../../errors.ts'
 import { type LedgerRow, ledgerColumns } from './ledger-row.ts'
@@ -21,6 +21,8 @@ export function giveBack(
         ? new HoldfastError('NOTHING_TO_REFUND', 'The task was free: no credits were held for it.')
         : new HoldfastError('NOT_FOUND', 'There is no such task.')
     }
+    // Tasks come before accounts. The row may be gone: the ledger outlives it.
+    await tx`select from holdfast.tasks where id = ${taskId} for no key update`
     // Whoever ends the hold, and whoever else gives it back, needs this row too.
     await tx`select from holdfast.credit_accounts where user_id = ${hold.userId} for no key update`
     const entries = await tx<LedgerRow[]>`
@@ -29,12 +31,12 @@ export function giveBack(
     const earlier = entries.find(({ kind }) => kind === 'adjust')
     if (earlier) return { entry: earlier, given: false }
     const spent = entries.find(({ kind }) => kind === 'capture')
-    if (!spent) {
+    if (!spent || spent.amount === 0) {
       throw new HoldfastError(
         'NOTHING_TO_REFUND',
-        entries.some(({ kind }) => kind === 'refund')
+        spent || entries.some(({ kind }) => kind === 'refund')
           ? 'The credits of this task have been given back already.'
-          : 'The task has not ended: its credits are held, not spent. Cancel it instead.',
+          : 'The credits of this task are held, not spent: it has not ended, or was cancelled while it was being sent.',
       )
     }
     const [entry] = await tx<LedgerRow[]>`
@@ -45,4 +47,17 @@ export function giveBack(
     if (!entry) throw new Error('The adjustment left no entry.')
     return { entry, given: true }
   })
+}
+
+/**
+ * Gives back what was spent on a task one of whose files died at its source. Once per task, whoever was first; nothing
+ * where nothing was spent. The task's row is locked by whoever asks.
+ */
+export async function giveBackLost(tx: Tx, taskId: string): Promise<void> {
+  await tx`
+    insert into holdfast.credit_ledger (user_id, task_id, kind, amount, reason)
+    select user_id, task_id, 'adjust', amount, 'a file was lost at its source'
+    from holdfast.credit_ledger where task_id = ${taskId} and kind = 'capture' and amount > 0
+    on conflict on constraint one_entry_per_task_and_kind do nothing
+  `
 }

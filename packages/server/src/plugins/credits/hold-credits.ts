@@ -25,9 +25,9 @@ export async function holdCredits(
       `"${task.type}" costs ${price} credits and the balance is ${balance}. Get more credits, or ask for something that costs less.`,
     )
   }
+  // PostgreSQL applies it to the account and to what the task shows.
   await tx`
     insert into holdfast.credit_ledger (user_id, task_id, kind, amount, reason)
     values (${task.userId}, ${task.id}, 'hold', ${price}, ${task.type})
   `
-  await tx`update holdfast.tasks set credits_held = ${price} where id = ${task.id}`
 }

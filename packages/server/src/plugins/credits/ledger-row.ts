@@ -6,15 +6,17 @@ export interface LedgerRow {
   userId: string
   kind: CreditKind
   amount: number
+  released: number
   taskId: string | null
   createdAt: Date
 }
 
 /** The columns of `holdfast.credit_ledger l` that make a `LedgerRow`. */
 export function ledgerColumns(sql: Sql | Tx) {
-  return sql`l.id, l.user_id as "userId", l.kind, l.amount::float8, l.task_id as "taskId", l.created_at as "createdAt"`
+  return sql`l.id, l.user_id as "userId", l.kind, l.amount::float8,
+    greatest(coalesce(l.hold_amount, l.amount) - l.amount, 0)::float8 as released, l.task_id as "taskId", l.created_at as "createdAt"`
 }
 
-export function toCreditEntry({ id, kind, amount, taskId, createdAt }: LedgerRow): CreditEntry {
-  return { id, kind, amount, taskId, createdAt: createdAt.toISOString() }
+export function toCreditEntry({ id, kind, amount, released, taskId, createdAt }: LedgerRow): CreditEntry {
+  return { id, kind, amount, released, taskId, createdAt: createdAt.toISOString() }
 }

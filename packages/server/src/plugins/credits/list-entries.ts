@@ -35,9 +35,8 @@ export async function auditEntries(
   { userId, taskId, cursor, limit }: Page & { userId?: string | undefined; taskId?: string | undefined },
 ): Promise<{ entries: CreditAuditEntry[]; nextCursor: string | null }> {
   const rows = await sql<AuditRow[]>`
-    select a.id, a.user_id as "userId", a.task_id as "taskId", a.kind, a.amount::float8,
-      a.balance_change::float8 as "balanceChange", a.held_change::float8 as "heldChange", a.reason, a.actor,
-      a.task_type as "taskType", a.task_status as "taskStatus", a.created_at as "createdAt"
+    select ${ledgerColumns(sql)}, l.shortfall::float8, a.balance_change::float8 as "balanceChange",
+      a.held_change::float8 as "heldChange", a.reason, a.actor, a.task_type as "taskType", a.task_status as "taskStatus"
     from holdfast.credit_ledger l join holdfast.credit_audit a on a.id = l.id
     where true
       ${userId === undefined ? sql`` : sql`and l.user_id = ${userId}`}

@@ -11,7 +11,7 @@ import {
   refusedText,
   unavailableText,
 } from '../messages.ts'
-import type { CreateOutcome, ProviderOutput, QueryOutcome } from '../provider.ts'
+import type { CreateOutcome, ProviderOutput, QueryOutcome, Usage } from '../provider.ts'
 import { tidyText } from '../read-json.ts'
 
 /** A failure in the vendor's words. What users read is made of them. */
@@ -42,7 +42,8 @@ export interface OutputReading {
 export type QueryReading =
   /** `progress` in per cent; `queuePosition`: how many are ahead of it, while it waits for its turn. */
   | { kind: 'running'; progress?: number | null | undefined; queuePosition?: number | null | undefined }
-  | { kind: 'succeeded'; outputs: OutputReading[] }
+  /** `usage`: what the vendor says it took, for the type's price. */
+  | { kind: 'succeeded'; outputs: OutputReading[]; usage?: Usage | undefined }
   | ({ kind: 'failed' } & FailureReading)
   | { kind: 'cancelled' }
   | { kind: 'not-found' }
@@ -74,7 +75,8 @@ export function toQueryOutcome(reading: QueryReading, urlLifetimeMs: number | nu
       }
     case 'succeeded': {
       const outputs = reading.outputs.flatMap((output) => toOutput(output, urlLifetimeMs))
-      return outputs.length > 0 ? { kind: 'succeeded', outputs } : null
+      if (outputs.length === 0) return null
+      return { kind: 'succeeded', outputs, ...(reading.usage ? { usage: reading.usage } : {}) }
     }
     case 'failed':
       return { kind: 'failed', ...toFailure(reading, 'PROVIDER_FAILED') }

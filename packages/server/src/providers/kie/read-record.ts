@@ -53,6 +53,9 @@ function readSuccess(record: Record<string, unknown>, now: number): QueryOutcome
         contentType: contentTypeOfUrl(url),
         urlLifetimeMs: URL_LIFETIME_MS,
       })),
+      ...(typeof record.creditsConsumed === 'number'
+        ? { usage: { creditsConsumed: record.creditsConsumed } }
+        : {}),
     }
   }
   const completedAt = typeof record.completeTime === 'number' ? record.completeTime : 0

@@ -173,14 +173,14 @@ test.each([
     /fal, luma-dream-machine could all make images. Say which one does/,
   ],
   [
-    { KIE_API_KEY: 'k', CREDIT_PRICES: 'song=3' },
+    { KIE_API_KEY: 'a-key-for-tests', CREDIT_PRICES: 'song=3' },
     /CREDIT_PRICES names song, which nobody here makes; there is image, video/,
   ],
   [
     { KIE_API_KEY: 'a-key-of-kie', CREDITS_INITIAL: '50' },
     /CREDITS_INITIAL buys nothing.*CREDIT_PRICES as well/,
   ],
-  [{ VIDEO_PROVIDER: 'runway', KIE_API_KEY: 'k' }, /VIDEO_PROVIDER is "runway", which has no key/],
+  [{ VIDEO_PROVIDER: 'runway', KIE_API_KEY: 'a-key-for-tests' }, /VIDEO_PROVIDER is "runway", which has no key/],
 ])('with %j it says what is wrong and stops', async (env, problem) => {
   const { ended, said } = serve({
     DATABASE_URL: 'postgres://127.0.0.1:1/none',

@@ -8,7 +8,7 @@ const RESERVED = new Set(['model', 'stream', 'sync', 'syncmode', 'synctimeout', 
 const CALLS_BACK = /callback|webhook/
 
 /** Whether a parameter of this name is never sent, whatever the schema of its type lets through. */
-export function isReservedName(name: string): boolean {
+function isReservedName(name: string): boolean {
   const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '')
   return RESERVED.has(plain) || CALLS_BACK.test(plain)
 }

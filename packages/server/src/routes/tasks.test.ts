@@ -46,6 +46,7 @@ describe('POST /v1/tasks', () => {
       provider: server.provider.name,
       status: 'pending',
       progress: null,
+      queuePosition: null,
       params: { prompt: 'a fox' },
       result: null,
       failure: null,

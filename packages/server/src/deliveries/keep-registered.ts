@@ -8,7 +8,7 @@ import type { WebhookEndpoint } from './endpoint.ts'
 import { registerEndpoints } from './register-endpoints.ts'
 
 /** How often a server names its endpoints. */
-export const REGISTER_EVERY_MS = 10 * 60_000
+const REGISTER_EVERY_MS = 10 * 60_000
 /** Until it is registered for the first time, an endpoint is not told what happens. */
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 60_000

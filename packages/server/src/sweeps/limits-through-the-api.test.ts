@@ -149,6 +149,7 @@ describe('waiting, through the API', () => {
       code: 'WAIT_EXCEEDED',
       message: expect.stringContaining('waited too long'),
       retryable: true,
+      deadLettered: true,
     })
     expect(server.provider.creates.length).toBeGreaterThanOrEqual(1)
   })
@@ -166,6 +167,7 @@ describe('attempts, through the API (F16, Q6)', () => {
       code: 'SUBMIT_REFUSED',
       message: 'Not today.',
       retryable: true,
+      deadLettered: true,
     })
   })
 })

@@ -62,6 +62,7 @@ describe('bodies that are refused and change nothing', () => {
     ['half a character in a key', '{"type": "image", "params": {"prompt": "a", "\\ud800": 1}}'],
     ['half a character in the type', '{"type": "\\ud800", "params": {"prompt": "a"}}'],
     ['a number beyond all numbers', '{"type": "image", "params": {"prompt": "a", "n": 1e999}}'],
+    ['values without end', `{"type": "image", "params": {"prompt": "a", "a": [${'[],'.repeat(20_000)}[]]}}`],
     [
       'nesting too deep',
       `{"type": "image", "params": {"prompt": "a", "deep": ${'['.repeat(100)}${']'.repeat(100)}}}`,

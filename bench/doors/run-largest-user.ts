@@ -14,7 +14,7 @@ const LARGEST = [
     params: { prompt: 'x'.repeat(4_000), negative: '狐'.repeat(20_000) },
     metadata: { note: 'x'.repeat(4_080) },
   },
-  { params: { prompt: 'x'.repeat(4_000), list: Array.from({ length: 10_000 }, (_, n) => n) }, metadata: {} },
+  { params: { prompt: 'x'.repeat(4_000), list: Array.from({ length: 9_000 }, (_, n) => n) }, metadata: {} },
   { params: { prompt: 'x'.repeat(4_000) }, metadata: { note: 'x'.repeat(1_500) } },
 ]
 

@@ -93,5 +93,11 @@ export interface AppEnv {
         outgoing?: { destroy(): void; readonly destroyed?: boolean; readonly stream?: { destroyed: boolean } }
       }
     | undefined
-  Variables: { identity: Identity; traceId: string; log: Logger; isOpenToServices?: boolean }
+  Variables: {
+    identity: Identity
+    traceId: string
+    log: Logger
+    isOpenToServices?: boolean
+    isService?: boolean
+  }
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
 import { createHoldfast } from '../create-holdfast.ts'
@@ -79,6 +81,25 @@ describe('every answer', () => {
     const { call } = server
     expect(await call('GET', '/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } })
     expect(await call('GET', '/readyz')).toMatchObject({ status: 200, body: { status: 'ready' } })
+  })
+})
+
+describe('a body of somebody whom nobody knows', () => {
+  it('is not waited for', async () => {
+    const url = await listed.listen()
+    for (const authorization of [undefined, 'Bearer forged']) {
+      const call = request(`${url}/v1/tasks`, {
+        method: 'POST',
+        agent: false,
+        headers: { 'transfer-encoding': 'chunked', ...(authorization ? { authorization } : {}) },
+      })
+      const answered = once(call, 'response')
+      // And never comes to an end.
+      call.write('{')
+      const [response] = await answered
+      expect(response.statusCode).toBe(401)
+      call.destroy()
+    }
   })
 })
 

@@ -13,7 +13,7 @@ import { healthRoutes } from './health.ts'
 import { limitBody } from './limit-body.ts'
 import { metricsRoutes } from './metrics.ts'
 import { problemResponse } from './problem-response.ts'
-import { openToServices, requireUser } from './require-user.ts'
+import { actForUser, openToServices, requireUser } from './require-user.ts'
 import { streamRoutes } from './stream.ts'
 import { syncRoutes } from './sync.ts'
 import { taskRoutes } from './tasks.ts'
@@ -64,18 +64,20 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   }
   // Before the limit and the token that hold for everyone else.
   app.route('/v1/webhooks', webhookRoutes(context))
-  app.use(
-    limitBody({
-      maxBytes: MAX_BODY_BYTES,
-      message: `The body may have at most ${MAX_BODY_BYTES / 1024} kB.`,
-    }),
-  )
   app.route('/', healthRoutes(context))
   app.route('/', metricsRoutes(context))
   // Outside of /v1: a URL of a file carries its own permission.
   if (context.files) app.route('/', fileRoutes(context.files))
   app.use('/v1/tasks/*', openToServices)
   app.use('/v1/*', requireUser(context))
+  // Not before: nothing is read for those whom nobody knows.
+  app.use(
+    limitBody({
+      maxBytes: MAX_BODY_BYTES,
+      message: `The body may have at most ${MAX_BODY_BYTES / 1024} kB.`,
+    }),
+  )
+  app.use('/v1/*', actForUser)
   const watch = watchPolls(context)
   app.route('/v1/tasks', taskRoutes(context, watch))
   app.route('/v1/sync', syncRoutes(context, watch))

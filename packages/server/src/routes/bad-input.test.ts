@@ -1,5 +1,5 @@
 import { generateKeyPair, SignJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { dumpTables } from '../../test/dump-tables.ts'
 import { type Seeded, seedUser } from '../../test/seed-user.ts'
 import { type Call, problem, startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
@@ -14,6 +14,16 @@ beforeAll(async () => {
   ada = server.as('ada')
   await seedUser(server.sql, 'ada')
   bobs = await seedUser(server.sql, 'bob')
+  // Whoever looks has their polls hastened, once: that is no change of what is asked below.
+  await ada('GET', '/v1/tasks')
+  await vi.waitFor(async () =>
+    expect(
+      await server.sql`
+        select from holdfast.work w join holdfast.tasks t on t.id = w.task_id
+        where t.user_id = 'ada' and w.kind = 'poll' and w.due_at > now() + interval '1 s'
+      `,
+    ).toHaveLength(0),
+  )
   before = await dumpTables(server.sql)
 })
 afterAll(() => server.stop())
@@ -62,6 +72,7 @@ describe('bodies that are refused and change nothing', () => {
     ['half a character in a key', '{"type": "image", "params": {"prompt": "a", "\\ud800": 1}}'],
     ['half a character in the type', '{"type": "\\ud800", "params": {"prompt": "a"}}'],
     ['a number beyond all numbers', '{"type": "image", "params": {"prompt": "a", "n": 1e999}}'],
+    ['values without end', `{"type": "image", "params": {"prompt": "a", "a": [${'[],'.repeat(20_000)}[]]}}`],
     [
       'nesting too deep',
       `{"type": "image", "params": {"prompt": "a", "deep": ${'['.repeat(100)}${']'.repeat(100)}}}`,
@@ -100,12 +111,12 @@ describe('bodies that are refused and change nothing', () => {
     },
   )
 
-  it('2 MB of params, announced or not, with a token or without', async () => {
+  it('2 MB of params, announced or not; without a token nobody looks at them', async () => {
     const body = JSON.stringify({ ...fox, params: { prompt: 'x'.repeat(2 * 1024 * 1024) } })
     const length = { ...json, 'content-length': String(Buffer.byteLength(body)) }
     for (const headers of [json, length]) {
       await expectRefused(ada('POST', '/v1/tasks', { body, headers }), 'BODY_TOO_LARGE', 413)
-      await expectRefused(server.call('POST', '/v1/tasks', { body, headers }), 'BODY_TOO_LARGE', 413)
+      await expectRefused(server.call('POST', '/v1/tasks', { body, headers }), 'UNAUTHENTICATED', 401)
     }
     expect(server.logLines.join('')).not.toContain('unexpected error')
   })

@@ -39,13 +39,22 @@ export function requireUser({
       requests.stranger(c)
       throw new HoldfastError('UNAUTHENTICATED', 'Send a token: "Authorization: Bearer <token>".')
     }
-    const identity = isServiceKey(token) ? await identifyService(c) : await identify(c, token)
-    // An app's own backend acts for many.
-    if (!identity.isService) requests.user(identity.userId)
+    if (isServiceKey(token)) {
+      c.set('isService', true)
+      return next()
+    }
+    const identity = await identify(c, token)
+    requests.user(identity.userId)
     c.set('identity', identity)
     await next()
   })
 }
+
+/** Whom an app's backend acts for. Comes after the limit for bodies, since that is where the user may be named. */
+export const actForUser = createMiddleware<AppEnv>(async (c, next) => {
+  if (c.get('isService')) c.set('identity', await identifyService(c))
+  await next()
+})
 
 /** The user that the app's backend acts for: `userId` in the body, or in the query of requests without one. */
 async function identifyService(c: Context<AppEnv>): Promise<Identity> {
@@ -59,7 +68,10 @@ async function identifyService(c: Context<AppEnv>): Promise<Identity> {
   if (!c.get('isOpenToServices')) {
     throw new HoldfastError('FORBIDDEN', 'A service key is for /v1/tasks only.')
   }
-  const named = actingForUser.safeParse(c.req.query('userId') ?? (await userIdInBody(c)))
+  const given = new Set([...(c.req.queries('userId') ?? []), await userIdInBody(c)])
+  given.delete(undefined)
+  if (given.size > 1) throw new HoldfastError('INVALID_REQUEST', 'userId: name one user, not several.')
+  const named = actingForUser.safeParse([...given][0])
   if (!named.success) {
     throw new HoldfastError('INVALID_REQUEST', 'userId: with a service key, say for which user.')
   }

@@ -80,6 +80,14 @@ describe('a service key', () => {
       expect(await asService('POST', '/v1/tasks', { json })).toMatchObject(problem('INVALID_REQUEST', 400))
     }
     expect(await asService('GET', '/v1/tasks')).toMatchObject(problem('INVALID_REQUEST', 400))
+    // Of two, nobody could tell which was meant.
+    expect(await asService('GET', '/v1/tasks?userId=ada&userId=bob')).toMatchObject(
+      problem('INVALID_REQUEST', 400),
+    )
+    const json = { ...image, userId: 'bob' }
+    expect(await asService('POST', '/v1/tasks?userId=ada', { json })).toMatchObject(
+      problem('INVALID_REQUEST', 400),
+    )
   })
 
   it('is never taken from a browser, whatever else is right', async () => {

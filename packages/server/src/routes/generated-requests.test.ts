@@ -276,7 +276,7 @@ describe('generated requests with a good token', () => {
     // The generator must reach what it is meant to: answers that worked as well as every kind of refusal.
     for (const status of [200, 201, 400, 404])
       expect(statuses.get(status) ?? 0, String(status)).toBeGreaterThan(5)
-  })
+  }, 120_000)
 
   it('leave neither the token nor a secret parameter in the log or the database', async () => {
     const log = server.logLines.join('')

@@ -204,10 +204,12 @@ describe('the feed of a user (E1, E2)', () => {
     const stream = await follow('eve')
     const task = await makeTask(sql, { userId: 'eve' })
     await until(() => expect(stream.changes()).toEqual([`${task.id} submitted`]))
-    statements.length = 0
-    await until(() => expect(statements.filter((text) => text.includes('unnest')).length).toBeGreaterThan(15))
-    expect(statements.filter((text) => text.includes('read_at'))).toEqual([])
-    expect(statements.length).toBeLessThan(60)
+    // While a transaction that began before hers is open, anywhere in the cluster, eve's change may come again.
+    const sinceLook = () => statements.slice(statements.findLastIndex((text) => text.includes('read_at')) + 1)
+    await until(() =>
+      expect(sinceLook().filter((text) => text.includes('unnest')).length).toBeGreaterThan(15),
+    )
+    expect(sinceLook().length).toBeLessThan(60)
   })
 
   it('resumes: only what changed since, with the right names', async () => {

@@ -143,4 +143,17 @@ describe('the sending mark', () => {
     expect((await workOf(id))[0]?.due).toBeGreaterThan(1_000)
     expect(await markSending(sql, id, fence)).toBe(true)
   })
+
+  it('is taken back once: said again, because the answer to the first time was lost, it counts no second attempt', async () => {
+    const { id, fence } = await claimed()
+    await markSending(sql, id, fence)
+    const later = { delayMs: 5_000, countAttempt: true, reason: 'busy', lastError: 'They are busy.' }
+    expect(await unmarkSending(sql, id, fence, later)).toBe(true)
+    const before = await findTask(sql, 'ada', id)
+    expect(await unmarkSending(sql, id, fence, later)).toBe(false)
+    expect(before).toMatchObject({ attempts: 1, lastError: 'They are busy.' })
+    expect(await findTask(sql, 'ada', id)).toEqual(before)
+    const [work] = await sql`select attempts from holdfast.work where task_id = ${id}`
+    expect(work).toEqual({ attempts: 1 })
+  })
 })

@@ -30,7 +30,7 @@ export interface PutOff {
 
 /**
  * Takes the mark back, because the create certainly was not accepted, and puts the work off. False if the claim
- * was lost, or if the task was cancelled meanwhile: then nobody sends it again.
+ * was lost, if the mark has been taken back before, or if the task was cancelled meanwhile: then nobody sends it again.
  */
 export function unmarkSending(
   sql: Sql,
@@ -39,9 +39,11 @@ export function unmarkSending(
   { delayMs, countAttempt, reason, lastError }: PutOff,
 ): Promise<boolean> {
   return transaction(sql, async (tx) => {
+    // Only what is marked: said again, because the answer to the first time was lost, it must not count twice.
     const put = await tx`
       update holdfast.work set due_at = now() + ${delayMs} * interval '1 ms', attempts = attempts + ${countAttempt ? 1 : 0}
       where task_id = ${taskId} and kind = 'submit' and id = ${fence.workId} and epoch = ${fence.epoch}
+        and exists (select from holdfast.provider_jobs j where j.task_id = ${taskId} and j.sending_at is not null)
     `
     if (put.count === 0) return false
     // Asked after the work was locked, which whoever cancels the task needs too.

@@ -115,8 +115,9 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
     front.answerWith(holdfast)
 
     say(
-      `Holdfast ${readVersion()} is at http://localhost:${front.port}${studio ? '' : ' (API only: the studio is not built)'}`,
+      `Holdfast is at http://localhost:${front.port}${studio ? '' : ' (API only: the studio is not built)'}`,
     )
+    say(`  version    ${readVersion()}`)
     for (const line of describeProviders(open, simulated?.url)) say(line)
     say(`  database   ${database.description}`)
     say(`  results    ${describeResults(config)}`)

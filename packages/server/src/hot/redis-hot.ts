@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { Redis } from 'ioredis'
+import { Redis, ReplyError } from 'ioredis'
 import type { Logger } from 'pino'
 import { outageLogOf } from '../outage-log.ts'
 import { DEFAULT_HOT_TTL_MS, type HotStore, NOTHING_HOT } from './hot-store.ts'
@@ -60,7 +60,8 @@ export function createRedisHot(options: RedisHotOptions): HotStore {
       return answer
     } catch (error) {
       // What the database knows is shown until then.
-      if (!isClosed) outage.away(error)
+      if (!isClosed && !(error instanceof ReplyError)) outage.away(error)
+      else if (!isClosed && !isAway) log.warn({ err: error }, 'Redis cannot keep progress')
       isAway = true
       askAgainAt = performance.now() + PAUSE_WHEN_AWAY_MS
       return otherwise

@@ -26,11 +26,12 @@ const HIDDEN_COLUMNS = {
     'timeout_ms',
     'poll_count',
     'last_polled_at',
-    'credits_held',
+    'usage',
+    'plan',
     'changed_xid',
   ],
   artifacts: ['source_url', 'source_expires_at', 'object_key', 'sha256', 'attempts', 'last_error'],
-  credit_ledger: ['reason', 'actor', 'key'],
+  credit_ledger: ['reason', 'actor', 'key', 'shortfall'],
 }
 
 beforeAll(async () => {

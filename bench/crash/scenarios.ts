@@ -158,7 +158,8 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'cancelled, then lost',
     type: 'image',
-    prompt: 'a lighthouse [lost]',
+    // Not cut off, which could not be held back until the cancel.
+    prompt: 'a lighthouse [html-create]',
     armAt: 'tasks/cancel-task.ts',
     around: CONCLUDING,
     ends: { status: 'cancelled', code: null },

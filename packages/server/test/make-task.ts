@@ -15,7 +15,7 @@ export async function makeTask(
   sql: Sql,
   { userId = 'ada', provider = 'nobody', ...body }: MakeTaskOptions = {},
 ): Promise<Task> {
-  const { task } = await createTask(sql, scriptedTypes(provider), {
+  const { task } = await createTask(sql, scriptedTypes(provider, { maxParamsBytes: 1024 * 1024 }), {
     userId,
     body: { type: 'image', params: { prompt: 'a fox' }, ...body },
     idempotencyKey: null,

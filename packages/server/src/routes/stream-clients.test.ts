@@ -11,6 +11,7 @@ import { setProgress } from '../../test/set-progress.ts'
 import { startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
 import { signToken } from '../../test/test-tokens.ts'
 import { createMemoryBus } from '../bus/memory-bus.ts'
+import type { Sql } from '../database/connect.ts'
 import { createMemoryHot } from '../hot/memory-hot.ts'
 
 const bus = createMemoryBus()
@@ -54,6 +55,10 @@ async function openDeaf(userId: string, at = url): Promise<Socket> {
   return socket
 }
 
+/** Streams carry long parameters in short. Not so those of rows that are older than that, which a client gets whole. */
+const carryWhole = (sql: Sql, userId: string) =>
+  sql`update holdfast.tasks set shown_params = null where user_id = ${userId}`
+
 describe('clients as they are', () => {
   it('E6: one that never reads is cut off, costs no more than one piece, and holds nobody up', async () => {
     const userId = 'deaf'
@@ -62,6 +67,7 @@ describe('clients as they are', () => {
     const tasks = await Promise.all(
       Array.from({ length: 20 }, () => makeRunningTask(server.sql, { userId, params })),
     )
+    await carryWhole(server.sql, userId)
     const attentive = readEvents(await server.openStream(userId))
     await attentive.until('snapshot')
     const socket = await openDeaf(userId)
@@ -96,6 +102,7 @@ describe('clients as they are', () => {
       const tasks = await Promise.all(
         Array.from({ length: 40 }, () => makeRunningTask(patient.sql, { userId, params })),
       )
+      await carryWhole(patient.sql, userId)
       const attentive = readEvents(await patient.openStream(userId))
       await attentive.until('snapshot')
       const socket = await openDeaf(userId, await patient.listen())
@@ -155,7 +162,6 @@ describe('clients as they are', () => {
     client.abort()
     expect(await given).toBe('given up')
     await until(() => expect(logged('walled', 'stream closed')).toBe(1))
-    expect(bus.isWatched('walled')).toBe(false)
     await proxy.close()
   })
 

@@ -74,7 +74,8 @@ const holdfast = createHoldfast({
   streams: { sweepMs: 500 },
   log,
 })
-await holdfast.start()
+// Not waited for: it listens while PostgreSQL is away as well.
+void holdfast.start()
 
 const server = createServer(holdfast.listener)
 server.listen(0, '127.0.0.1', () => {

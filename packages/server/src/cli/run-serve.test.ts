@@ -180,7 +180,10 @@ test.each([
     { KIE_API_KEY: 'a-key-of-kie', CREDITS_INITIAL: '50' },
     /CREDITS_INITIAL buys nothing.*CREDIT_PRICES as well/,
   ],
-  [{ VIDEO_PROVIDER: 'runway', KIE_API_KEY: 'a-key-for-tests' }, /VIDEO_PROVIDER is "runway", which has no key/],
+  [
+    { VIDEO_PROVIDER: 'runway', KIE_API_KEY: 'a-key-for-tests' },
+    /VIDEO_PROVIDER is "runway", which has no key/,
+  ],
 ])('with %j it says what is wrong and stops', async (env, problem) => {
   const { ended, said } = serve({
     DATABASE_URL: 'postgres://127.0.0.1:1/none',

@@ -156,7 +156,7 @@ export async function runSubmit(
     return
   }
 
-  const outcome = await send(context, provider, request)
+  const outcome = withoutSecret(await send(context, provider, request), work.callbackSecret)
   metrics.submitted(provider.name, outcome.kind)
 
   switch (outcome.kind) {
@@ -217,6 +217,19 @@ async function send(
   } catch (error) {
     context.log.error({ err: error, taskId: request.taskId, provider: provider.name }, 'the adapter threw')
     return { kind: 'unknown', reason: 'the adapter threw' }
+  }
+}
+
+/** Vendors like to repeat what they refuse, and the address that they may call back at carries a secret. */
+function withoutSecret(outcome: CreateOutcome, secret: string): CreateOutcome {
+  const clean = (text: string) => text.replaceAll(secret, '[secret]')
+  switch (outcome.kind) {
+    case 'accepted':
+      return outcome
+    case 'refused':
+      return { ...outcome, message: clean(outcome.message) }
+    default:
+      return { ...outcome, reason: clean(outcome.reason) }
   }
 }
 

@@ -38,11 +38,14 @@ const refusal = (message: string): CreateOutcome => ({
 })
 
 function start(
-  answers: CreateOutcome[],
+  answers: (CreateOutcome | ((callbackUrl: string) => CreateOutcome))[],
   { query = { kind: 'running', progress: null } }: { query?: QueryOutcome } = {},
 ) {
   const provider = createScriptedProvider({
-    create: ({ taskId }, nth) => answers[nth - 1] ?? { kind: 'accepted', externalId: `external-${taskId}` },
+    create({ taskId, callbackUrl = '' }, nth) {
+      const answer = answers[nth - 1] ?? { kind: 'accepted', externalId: `external-${taskId}` }
+      return typeof answer === 'function' ? answer(callbackUrl) : answer
+    },
     query: () => query,
   })
   const bus = createMemoryBus()
@@ -59,6 +62,7 @@ function start(
       providers: new Map([[provider.name, provider]]),
       log: pino({ level: 'silent' }),
       random: () => 1,
+      publicUrl: 'https://api.example.com',
     },
     { ...defaultEngineOptions, idleMs: 5, leaseMarginMs: 500 },
   )
@@ -158,6 +162,18 @@ describe('the starts of a task', () => {
     const { provider } = start([outcome])
     const task = await makeTask(sql, { provider: provider.name })
     expect(await untilAttempts(task, 1)).toMatchObject({ status: 'failed', failure: { code } })
+  })
+
+  it('a vendor that repeats the address that it may call back at gives its secret away to nobody', async () => {
+    const repeats = (callbackUrl: string) => refusal(`callback ${callbackUrl} cannot be reached`)
+    const { provider } = start([repeats])
+    const task = await makeTask(sql, { provider: provider.name })
+    const { lastError } = await untilAttempts(task, 1)
+    const [job] = await sql<{ secret: string; reason: string }[]>`
+      select callback_secret as secret, last_error as reason from holdfast.provider_jobs where task_id = ${task.id}
+    `
+    expect(lastError).toContain('[secret]')
+    for (const text of [lastError, job?.reason]) expect(text).not.toContain(job?.secret)
   })
 
   it('a cancelled task is not tried again, and says so', async () => {

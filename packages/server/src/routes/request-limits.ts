@@ -18,6 +18,8 @@ export interface RequestLimits {
   user(userId: string): void
   /** A request that has proven nothing. Not limited where nobody knows whence it came, as when there is no socket. */
   stranger(c: Context<AppEnv>): void
+  /** Whence a request came; null: nobody knows. */
+  addressOf(c: Context<AppEnv>): string | null
   /** A token that was good once. Apart from strangers: behind one address, many may expire at the same moment. */
   expired(token: string): void
 }
@@ -42,6 +44,7 @@ export function createRequestLimits(options: RequestLimitsOptions): RequestLimit
   return {
     user: (userId) => users(userId, `At most ${user} requests a minute.`),
     expired: (token) => users(`expired ${token.slice(-100)}`, 'Get a fresh token.'),
+    addressOf: (c) => addressOf(c, trustProxy),
     stranger(c) {
       const forwarded = c.req.header('x-forwarded-for')
       if (forwarded !== undefined && trustProxy === 0 && !hasWarned) {

@@ -109,5 +109,7 @@ export interface AppEnv {
     log: Logger
     isOpenToServices?: boolean
     isService?: boolean
+    /** Counts so many more requests of the user, for one that is as much work. Throws `RATE_LIMITED`. */
+    weigh?: (requests: number) => void
   }
 }

@@ -48,6 +48,7 @@ export function requireUser({
     requests.user(identity.userId)
     answers.enter(c, identity.userId)
     c.set('identity', identity)
+    c.set('weigh', (by) => requests.user(identity.userId, by))
     await next()
   })
 }

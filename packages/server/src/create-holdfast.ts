@@ -36,7 +36,9 @@ import {
   type RouteTask,
   type StreamOptions,
 } from './routes/app-context.ts'
+import { cutStalled } from './routes/cut-stalled.ts'
 import { createRequestLimits, type RequestsPerMinute } from './routes/request-limits.ts'
+import { createUnreadAnswers } from './routes/unread-answers.ts'
 import { defaultRetention, type Retention } from './sweeps/sweep-old-rows.ts'
 import { createAftermath } from './tasks/aftermath.ts'
 import { type PriorityByPlan, toChoosePriority } from './tasks/choose-priority.ts'
@@ -224,6 +226,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   bus.onWork(engine.wake)
   const takeTurn = createUserTurns(MOST_CREATES_WAITING)
   const { unfinishedTasks = DEFAULT_UNFINISHED_TASKS } = config
+  const streams = { ...defaultStreamOptions, ...config.streams }
   const app = createApp({
     sql,
     ready: readiness.ready,
@@ -257,8 +260,9 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
       trustProxy: config.trustProxy ?? 0,
       log,
     }),
+    answers: createUnreadAnswers(),
     corsOrigins: config.corsOrigins ?? [],
-    streams: { ...defaultStreamOptions, ...config.streams },
+    streams,
     stopping: stopping.signal,
   })
 
@@ -289,7 +293,8 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
 
   return {
     app,
-    listener: getRequestListener(app.fetch),
+    // Streams see to it themselves, sooner, and count it.
+    listener: cutStalled(getRequestListener(app.fetch), 2 * streams.stallMs),
     credits: createCredits(sql, config.credits ?? false),
     migrate: migrateSchema,
     ready: readiness.ready,

@@ -17,6 +17,7 @@ import type { Room } from '../tasks/require-room.ts'
 import type { Save } from '../tasks/save-task.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 import type { RequestLimits } from './request-limits.ts'
+import type { UnreadAnswers } from './unread-answers.ts'
 
 /** What the routes need of the rest. */
 export interface AppContext {
@@ -47,6 +48,7 @@ export interface AppContext {
   /** How many tasks a user with that plan may have. */
   room(plan: string | null): Room
   requests: RequestLimits
+  answers: UnreadAnswers
   keepResults: KeepResults
   choosePriority: ChoosePriority
   corsOrigins: readonly string[]
@@ -72,7 +74,7 @@ export interface StreamOptions {
   sweepMs: number
   /** How many streams one user may have open at this process. @default 20 */
   perUser: number
-  /** A client that takes nothing for so long is cut off. @default 60000 */
+  /** A client that takes nothing for so long is cut off; after twice as long, also from other answers. @default 60000 */
   stallMs: number
 }
 
@@ -90,7 +92,15 @@ export interface AppEnv {
     | {
         incoming?: { readonly httpVersionMajor?: number }
         /** Over HTTP/2 only its stream tells whether it is gone. */
-        outgoing?: { destroy(): void; readonly destroyed?: boolean; readonly stream?: { destroyed: boolean } }
+        outgoing?: {
+          destroy(): void
+          once?(event: 'close', listener: () => void): unknown
+          readonly destroyed?: boolean
+          /** What waits to be taken by the caller. */
+          readonly writableLength?: number
+          readonly req?: { readonly socket?: { readonly destroyed: boolean } | null }
+          readonly stream?: { readonly destroyed: boolean; readonly writableLength?: number }
+        }
       }
     | undefined
   Variables: {
@@ -99,5 +109,7 @@ export interface AppEnv {
     log: Logger
     isOpenToServices?: boolean
     isService?: boolean
+    /** Counts so many more requests of the user, for one that is as much work. Throws `RATE_LIMITED`. */
+    weigh?: (requests: number) => void
   }
 }

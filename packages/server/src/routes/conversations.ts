@@ -9,7 +9,7 @@ import { listMessages } from '../plugins/conversations/messages.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody, readId, readQuery } from './read-input.ts'
 
-export function conversationRoutes({ sql, present }: AppContext) {
+export function conversationRoutes({ sql, present, answers }: AppContext) {
   return new Hono<AppEnv>()
     .get('/', async (c) => c.json(await listConversations(sql, c.get('identity').userId)))
     .post('/', async (c) => {
@@ -17,14 +17,15 @@ export function conversationRoutes({ sql, present }: AppContext) {
       return c.json({ conversation: await createConversation(sql, c.get('identity').userId, body) }, 201)
     })
     .get('/:id/messages', async (c) => {
+      const { userId } = c.get('identity')
       const conversationId = readId(c, 'conversation')
-      return c.json(
-        await listMessages(
-          sql,
-          { userId: c.get('identity').userId, conversationId, ...readQuery(c, listMessagesQuery) },
-          present,
-        ),
+      const page = await listMessages(
+        sql,
+        { userId, conversationId, ...readQuery(c, listMessagesQuery) },
+        present,
       )
+      answers.assertRead(userId)
+      return c.json(page)
     })
     .post('/:id/read', async (c) => {
       const conversation = await markConversationRead(

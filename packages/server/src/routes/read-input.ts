@@ -3,7 +3,10 @@ import type { Context } from 'hono'
 import type { z } from 'zod'
 import { HoldfastError } from '../errors.ts'
 import type { AppEnv } from './app-context.ts'
-import { assertStorableJson } from './storable-json.ts'
+import { assertStorableJson, MAX_VALUES } from './storable-json.ts'
+
+/** Checking so many takes longer than all else that a request costs. */
+const VALUES_OF_A_REQUEST = 1_000
 
 /** The checked JSON body. `optional` takes an absent one as `{}`. */
 export async function readBody<S extends z.ZodType>(c: Context<AppEnv>, schema: S): Promise<z.infer<S>> {
@@ -21,7 +24,12 @@ export async function readBody<S extends z.ZodType>(c: Context<AppEnv>, schema: 
   } catch (error) {
     throw new HoldfastError('INVALID_JSON', 'The body is not valid JSON.', { cause: error })
   }
-  assertStorableJson(value)
+  let values = MAX_VALUES
+  try {
+    values = assertStorableJson(value)
+  } finally {
+    c.get('weigh')?.(Math.floor(values / VALUES_OF_A_REQUEST))
+  }
   return check(schema, c.get('identity')?.isService ? withoutUserId(value) : value)
 }
 

@@ -52,6 +52,25 @@ describe('through the API', () => {
     expect((await test.as('bob')('GET', '/v1/tasks')).status).toBe(200)
   })
 
+  it('a body of many values counts as several requests, refused or not: checking them takes long', async () => {
+    const values = (count: number) => ({
+      json: {
+        type: 'image',
+        params: Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n])),
+      },
+    })
+    const post = (user: string, count: number) => () => test.as(user)('POST', '/v1/tasks', values(count))
+    expect(await statuses(6, post('ivo', 900))).toEqual([400, 400, 400, 400, 400, 429])
+    expect(await statuses(3, post('jan', 2_000))).toEqual([400, 429, 429])
+    expect(await statuses(1, post('kim', 9_000))).toEqual([429])
+    expect(await statuses(1, post('leo', 11_000))).toEqual([429])
+    const known = { 'content-type': 'application/json', authorization: `Bearer ${KEY}` }
+    const body = JSON.stringify(values(9_000).json)
+    expect(await test.call('POST', '/v1/tasks?userId=zoe', { body, headers: known })).toMatchObject({
+      status: 400,
+    })
+  })
+
   it('an address has so many without a good token, forged ones and wrong addresses included', async () => {
     const at = '192.0.2.1'
     const forged = { headers: { authorization: 'Bearer forged' } }

@@ -15,9 +15,12 @@ export interface RequestsPerMinute {
 
 /** Counted in this process's memory. Each throws `RATE_LIMITED` once there were too many. */
 export interface RequestLimits {
-  user(userId: string): void
+  /** @param by as how many it counts @default 1 */
+  user(userId: string, by?: number): void
   /** A request that has proven nothing. Not limited where nobody knows whence it came, as when there is no socket. */
   stranger(c: Context<AppEnv>): void
+  /** Whence a request came; null: nobody knows. */
+  addressOf(c: Context<AppEnv>): string | null
   /** A token that was good once. Apart from strangers: behind one address, many may expire at the same moment. */
   expired(token: string): void
 }
@@ -40,8 +43,9 @@ export function createRequestLimits(options: RequestLimitsOptions): RequestLimit
   let hasWarned = false
 
   return {
-    user: (userId) => users(userId, `At most ${user} requests a minute.`),
+    user: (userId, by) => users(userId, `At most ${user} requests a minute.`, by),
     expired: (token) => users(`expired ${token.slice(-100)}`, 'Get a fresh token.'),
+    addressOf: (c) => addressOf(c, trustProxy),
     stranger(c) {
       const forwarded = c.req.header('x-forwarded-for')
       if (forwarded !== undefined && trustProxy === 0 && !hasWarned) {
@@ -55,7 +59,10 @@ export function createRequestLimits(options: RequestLimitsOptions): RequestLimit
 }
 
 /** Counts by key, in minutes that begin with the first request of each. */
-function createMinuteCounter(most: number, now: () => number): (key: string, message: string) => void {
+function createMinuteCounter(
+  most: number,
+  now: () => number,
+): (key: string, message: string, by?: number) => void {
   /** In the order in which their minutes began. */
   const minutes = new Map<string, { begunAt: number; count: number }>()
 
@@ -69,12 +76,12 @@ function createMinuteCounter(most: number, now: () => number): (key: string, mes
     return minute
   }
 
-  return (key, message) => {
+  return (key, message, by = 1) => {
     const at = now()
     const known = minutes.get(key)
     if (known && at - known.begunAt >= MINUTE_MS) minutes.delete(key)
     const minute = minutes.get(key) ?? begin(key, at)
-    minute.count += 1
+    minute.count += by
     if (minute.count <= most) return
     const retryAfterSeconds = Math.max(1, Math.ceil((minute.begunAt + MINUTE_MS - at) / 1_000))
     throw new HoldfastError('RATE_LIMITED', `${message} Try again in ${retryAfterSeconds} s.`, {

@@ -20,7 +20,8 @@ export function requireUser({
   authenticate,
   isServiceKey,
   requests,
-}: Pick<AppContext, 'authenticate' | 'isServiceKey' | 'requests'>) {
+  answers,
+}: Pick<AppContext, 'authenticate' | 'isServiceKey' | 'requests' | 'answers'>) {
   async function identify(c: Context<AppEnv>, token: string): Promise<Identity> {
     try {
       return await authenticate(token)
@@ -45,7 +46,9 @@ export function requireUser({
     }
     const identity = await identify(c, token)
     requests.user(identity.userId)
+    answers.enter(c, identity.userId)
     c.set('identity', identity)
+    c.set('weigh', (by) => requests.user(identity.userId, by))
     await next()
   })
 }

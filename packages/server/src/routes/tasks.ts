@@ -14,6 +14,7 @@ import { readBody, readId, readIdempotencyKey, readQuery } from './read-input.ts
 export function taskRoutes(context: AppContext, watch: PollWatch) {
   const { sql, submit, settle, save, present, bus, engine, route, room, keepResults, choosePriority } =
     context
+  const { answers } = context
 
   /** What a call that changes something answers with: the task again with the URLs of its files, if it has any. */
   async function shown(userId: string, task: Task): Promise<Task> {
@@ -64,6 +65,7 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
         if (known.includes(tag)) return c.body(null, 304, taggedHeaders(tag))
       }
       const list = await listTasks(sql, input, present)
+      if (!isService) answers.assertRead(userId)
       return c.json(list, 200, isTagged ? taggedHeaders(toTaskTag(list.tasks, list.nextCursor !== null)) : {})
     })
     .get('/:id', async (c) => {

@@ -283,7 +283,7 @@ describe('the door for webhooks', () => {
     })
     const answers: { status: number; retryAfter: string | undefined }[] = []
     for (const { answer } of open) answer.then((given) => answers.push(given)).catch(() => {})
-    await vi.waitFor(() => expect(answers).toHaveLength(24), { timeout: 10_000 })
+    await vi.waitFor(() => expect(answers).toHaveLength(32), { timeout: 10_000 })
     expect(answers.every(({ status, retryAfter }) => status === 503 && retryAfter === '5')).toBe(true)
     const own = await fetch(`${url}${addressOf(task.id)}`, {
       method: 'POST',
@@ -295,6 +295,27 @@ describe('the door for webhooks', () => {
     await vi.waitFor(async () => expect((await send(account(), {})).status).not.toBe(503), {
       timeout: 10_000,
     })
+  })
+
+  it('one address cannot take the room of all others', async () => {
+    const open = Array.from({ length: 40 }, () => {
+      const begun = begin(account(), { 'content-length': '20' })
+      begun.call.flushHeaders()
+      begun.answer.catch(() => {})
+      return begun
+    })
+    try {
+      await Promise.race(open.map(({ answer }) => answer))
+      const incoming = { socket: { remoteAddress: '192.0.2.7', remotePort: 1, remoteFamily: 'IPv4' } }
+      const vendors = await test.holdfast.app.request(
+        account(),
+        { method: 'POST', body: '{}', headers: { 'x-signature': 'good' } },
+        { incoming },
+      )
+      expect(vendors.status).toBe(200)
+    } finally {
+      for (const { call } of open) call.destroy()
+    }
   })
 
   it('refuses ten bodies of 16 MB at once at each of its addresses', async () => {

@@ -19,6 +19,8 @@ const BODY_WITHIN_MS = 10_000
 /** So that bodies under way take 16 MB at most, and those of strangers 1 MB. */
 const PROVEN_AT_ONCE = 16
 const UNPROVEN_AT_ONCE = 16
+/** Whoever sends slowly would otherwise keep out what vendors sign. */
+const UNPROVEN_OF_AN_ADDRESS = 8
 
 /**
  * What providers call (S2: open without a token, but signed, or at an address that only the provider was told). The
@@ -26,8 +28,8 @@ const UNPROVEN_AT_ONCE = 16
  */
 export function webhookRoutes({ sql, bus, engine, types, providers, metrics, requests }: AppContext) {
   // Apart, so that strangers cannot take the room of those who have proven something.
-  const proven = createFewAtOnce(PROVEN_AT_ONCE)
-  const unproven = createFewAtOnce(UNPROVEN_AT_ONCE)
+  const proven = createFewAtOnce({ most: PROVEN_AT_ONCE })
+  const unproven = createFewAtOnce({ most: UNPROVEN_AT_ONCE, mostOfOne: UNPROVEN_OF_AN_ADDRESS })
 
   async function hear(c: Context<AppEnv>, provider: Provider, callback: Callback | undefined, read: Read) {
     const hearing = await hearWebhook(sql, types, { provider, ...(callback ? { callback } : {}), read })
@@ -65,7 +67,7 @@ export function webhookRoutes({ sql, bus, engine, types, providers, metrics, req
       return await hear(c, provider, callback, (understand) => {
         isProven = callback !== undefined
         // Only as long as it is being read and understood: the database is asked outside.
-        return (isProven ? proven : unproven)(async () => {
+        return (isProven ? proven : unproven)(requests.addressOf(c), async () => {
           const body = await readBytes(c, limits)
           return understand({ url: c.req.url, headers: c.req.header(), body, receivedAtMs: Date.now() })
         })

@@ -9,11 +9,15 @@ import { listMessages } from '../plugins/conversations/messages.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody, readId, readQuery } from './read-input.ts'
 
+/** As rare as new tasks. Nothing removes them, so a user could fill the database with them. */
+const REQUESTS_OF_A_CONVERSATION = 10
+
 export function conversationRoutes({ sql, present, answers }: AppContext) {
   return new Hono<AppEnv>()
     .get('/', async (c) => c.json(await listConversations(sql, c.get('identity').userId)))
     .post('/', async (c) => {
       const body = await readBody(c, createConversationBody)
+      c.get('weigh')?.(REQUESTS_OF_A_CONVERSATION - 1)
       return c.json({ conversation: await createConversation(sql, c.get('identity').userId, body) }, 201)
     })
     .get('/:id/messages', async (c) => {

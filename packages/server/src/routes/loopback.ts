@@ -19,7 +19,10 @@ export function isFromLoopback(c: Context<AppEnv>): boolean {
   return address === '::1' || /^(::ffff:)?127\./.test(address)
 }
 
-/** Whether a proxy shows itself. nginx with nothing but `proxy_pass` adds no header, but speaks HTTP/1.0. */
+/**
+ * Whether a proxy shows itself. nginx with nothing but `proxy_pass` adds no header; before 1.29.7 it spoke HTTP/1.0. A
+ * newer one cannot be told apart.
+ */
 export function isProxied(c: Context<AppEnv>): boolean {
   const incoming = incomingOf(c)
   if (incoming && 'httpVersion' in incoming && incoming.httpVersion === '1.0') return true

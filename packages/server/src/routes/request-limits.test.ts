@@ -61,14 +61,20 @@ describe('through the API', () => {
     })
     const post = (user: string, count: number) => () => test.as(user)('POST', '/v1/tasks', values(count))
     expect(await statuses(6, post('ivo', 900))).toEqual([400, 400, 400, 400, 400, 429])
-    expect(await statuses(3, post('jan', 2_000))).toEqual([400, 429, 429])
-    expect(await statuses(1, post('kim', 9_000))).toEqual([429])
-    expect(await statuses(1, post('leo', 11_000))).toEqual([429])
+    expect(await statuses(3, post('jan', 2_000))).toEqual([400, 400, 429])
+    expect(await statuses(2, post('kim', 9_000))).toEqual([400, 429])
+    expect(await statuses(2, post('leo', 11_000))).toEqual([400, 429])
     const known = { 'content-type': 'application/json', authorization: `Bearer ${KEY}` }
     const body = JSON.stringify(values(9_000).json)
     expect(await test.call('POST', '/v1/tasks?userId=zoe', { body, headers: known })).toMatchObject({
       status: 400,
     })
+  })
+
+  it('a conversation counts as ten requests: it stays for ever', async () => {
+    const begin = () => test.as('mia')('POST', '/v1/conversations', { json: { title: 'foxes' } })
+    expect(await statuses(2, begin)).toEqual([201, 429])
+    expect(await test.sql`select from holdfast.conversations where user_id = 'mia'`).toHaveLength(1)
   })
 
   it('an address has so many without a good token, forged ones and wrong addresses included', async () => {

@@ -81,8 +81,10 @@ function createMinuteCounter(
     const known = minutes.get(key)
     if (known && at - known.begunAt >= MINUTE_MS) minutes.delete(key)
     const minute = minutes.get(key) ?? begin(key, at)
+    // One that counts as many is let through while there is room for one, however low the limit is.
+    const hasRoom = minute.count < most
     minute.count += by
-    if (minute.count <= most) return
+    if (hasRoom) return
     const retryAfterSeconds = Math.max(1, Math.ceil((minute.begunAt + MINUTE_MS - at) / 1_000))
     throw new HoldfastError('RATE_LIMITED', `${message} Try again in ${retryAfterSeconds} s.`, {
       retryAfterSeconds,

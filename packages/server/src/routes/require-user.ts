@@ -48,7 +48,9 @@ export function requireUser({
     requests.user(identity.userId)
     answers.enter(c, identity.userId)
     c.set('identity', identity)
-    c.set('weigh', (by) => requests.user(identity.userId, by))
+    c.set('weigh', (by) => {
+      if (by > 0) requests.user(identity.userId, by)
+    })
     await next()
   })
 }

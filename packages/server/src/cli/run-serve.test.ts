@@ -196,7 +196,7 @@ test.each([
 })
 
 describe('a database that is not as it should be', () => {
-  const settings = { JWT_SECRET: TEST_SECRET, KIE_API_KEY: 'kie-key', PORT: '0' }
+  const settings = { JWT_SECRET: TEST_SECRET, KIE_API_KEY: 'a-key-of-kie', PORT: '0' }
   const cases: [string, LOCK: string, (database: TestDatabase) => Promise<string>, RegExp][] = [
     [
       'an empty one',
@@ -327,7 +327,7 @@ describe('behind a pooler in transaction mode', () => {
       () => database.drop(),
       () => pooler.stop(),
     )
-    const env = { DATABASE_URL: pooler.url, JWT_SECRET: TEST_SECRET, KIE_API_KEY: 'kie-key', PORT: '0' }
+    const env = { DATABASE_URL: pooler.url, JWT_SECRET: TEST_SECRET, KIE_API_KEY: 'a-key-of-kie', PORT: '0' }
     const { ended, said } = serve(env)
     expect(await ended).toEqual([1, null])
     expect(said.text).toMatch(/^holdfast: .*transaction mode.*Set DIRECT_URL to a direct connection/)

@@ -134,7 +134,7 @@ describe('/readyz', () => {
       const queries = async () => {
         const [row] = await test.sql<{ count: number }[]>`
           select count(*)::int as count from pg_stat_activity
-          where datname = current_database() and pid <> pg_backend_pid() and query = 'select 1'
+          where datname = current_database() and pid <> pg_backend_pid() and query = 'select name from holdfast.migrations'
         `
         return row?.count ?? 0
       }

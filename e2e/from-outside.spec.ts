@@ -18,7 +18,7 @@ test('a finish that the provider tells by webhook shows in the open tab', async 
   await expect(studio.picture('[slow] a quiet harbour')).toBeVisible({ timeout: 20_000 })
   test.info().annotations.push({ type: 'from finish to picture', description: `${Date.now() - toldAt} ms` })
   const heard = holdfast.log.filter(
-    ({ msg, path }) => msg === 'request' && String(path).startsWith('/v1/webhooks/kie/'),
+    ({ msg, route }) => msg === 'request' && route === '/v1/webhooks/:provider/:taskId/:secret',
   )
   expect(heard.length).toBeGreaterThan(0)
 })

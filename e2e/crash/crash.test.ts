@@ -42,7 +42,7 @@ const DANGEROUS: Dangerous[] = [
   {
     title: 'when the task is committed and the client not yet answered',
     file: 'tasks/create-task.ts',
-    text: 'const taskId = await transaction',
+    text: 'const taskId = await (input.room',
     moment: 'after',
     outcome: 'completed',
     creates: 1,

@@ -67,6 +67,7 @@ export async function startHoldfast(): Promise<HoldfastProcess> {
         env: {
           ...process.env,
           LOG_LEVEL: 'info',
+          LOG_FORMAT: 'json',
           NODE_ENV: 'development',
           SERVICE_KEYS: SERVICE_KEY,
           // Tests look more often than anybody would.

@@ -53,7 +53,7 @@ describe('properties', () => {
       { seed: 7, runs: 20, counterexample: null, test: expect.stringContaining('properties') },
       { seed: 7, counterexample: { path: expect.stringMatching(/^\d/), message: expect.any(String) } },
     ])
-    // Whoever puts these into the property's options sees the same again.
+    // Put into the property's options, these show the same again.
     const path = reports[1]?.counterexample?.path ?? ''
     expect(fc.check(isSmall, { seed: 7, path, endOnFailure: true })).toMatchObject({
       failed: true,

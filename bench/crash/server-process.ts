@@ -8,7 +8,7 @@ import { SERVICE_KEY, type ServerProcessSettings } from './orders.ts'
 
 /**
  * A server as an application would embed it, with every wait made short, so that what a killed process had claimed
- * comes back within three seconds. Says its port as one line of JSON and ends with whoever started it.
+ * comes back within three seconds. Says its port as one line of JSON and ends with the process that started it.
  */
 const { databaseUrl, kieUrl, storeFolder, tellUrl, withdrawn, oddity }: ServerProcessSettings = JSON.parse(
   process.argv[2] ?? '{}',

@@ -12,7 +12,7 @@ import { ADMIN, INITIAL, type MoneyServerSettings, PRICE, SERVICE_KEY, SIGNED_OU
 
 /**
  * A server as an application would embed it, under default policies, with every wait made short. The user's name is the
- * token. Says its port as one line of JSON and ends with whoever started it.
+ * token. Says its port as one line of JSON and ends with the process that started it.
  */
 const { databaseUrl, publicUrl, vendors }: MoneyServerSettings = JSON.parse(process.argv[2] ?? '{}')
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 
 /*
- * Every property runs with the same seed each time, so that a red test is red for whoever runs it again. Other seeds are
+ * Every property runs with the same seed each time, so that a red test is red for everybody who runs it again. Other seeds are
  * tried by `npm run proof -- properties`, which says them here. What a property says for itself goes before both.
  */
 

@@ -81,7 +81,7 @@ export function writeGivenUp(
   })
 }
 
-/** The source has died and there is no copy (O3). `lost`: it died before anybody had decided not to copy it. */
+/** The source has died and there is no copy. `lost`: it died before anybody had decided not to copy it. */
 export function writeExpired(
   sql: Sql,
   claim: MirrorClaim,

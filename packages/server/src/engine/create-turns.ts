@@ -5,7 +5,7 @@ export function createTurns(): TakeTurn {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
     const turn = last.then(work)
-    // Whoever comes next does not care how this one ended.
+    // The next one does not care how this one ended.
     last = turn.catch(() => {})
     return turn
   }

@@ -24,7 +24,7 @@ export interface FoundProgress {
 }
 
 export interface ProgressWriter {
-  /** Shows progress at once, to whoever watches, and writes it and the place in the queue down when it is time. */
+  /** Shows progress at once, to clients that watch, and writes it and the place in the queue down when it is time. */
   report(found: FoundProgress): void
   /** Whether something was reported of it that is not written down yet. */
   isWaiting(taskId: string): boolean
@@ -128,7 +128,7 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
         )
         if (isAway) log.debug('progress is written again')
         isAway = false
-        // A place in the queue is hot nowhere: whoever watches finds it in the row.
+        // A place in the queue is hot nowhere: clients that watch find it in the row.
         for (const user of moved) if (bus.isWatched(user)) bus.publish(user)
         if (hot.isShared) return
         for (const user of users) {

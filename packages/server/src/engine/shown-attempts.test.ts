@@ -105,7 +105,7 @@ describe('the starts of a task', () => {
       nextAttemptAt: (await dueAt(task))?.toISOString(),
     })
     expect(refused.version).toBe(task.version + 1)
-    // Whoever watches is told.
+    // Clients that watch are told.
     await until(() => expect(heard).toHaveLength(1))
 
     await tryNow(task)

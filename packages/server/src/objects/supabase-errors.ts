@@ -4,7 +4,7 @@ interface SupabaseFailure extends Error {
   statusCode: string | null
 }
 
-/** Without the error itself, which may carry the request, and without the key, whoever quoted it. */
+/** Without the error itself, which may carry the request, and without the key, should a vendor quote it. */
 export function supabaseFailure(what: string, error: Error, serviceKey: string): SupabaseFailure {
   const statusCode = textOf(error, 'statusCode')
   const code = textOf(error, 'code') ?? networkCode(error) ?? statusCode ?? error.name

@@ -14,7 +14,7 @@ beforeAll(async () => {
   ada = server.as('ada')
   await seedUser(server.sql, 'ada')
   bobs = await seedUser(server.sql, 'bob')
-  // Whoever looks has their polls hastened, once: that is no change of what is asked below.
+  // A user who looks has their polls hastened, once: that is no change of what is asked below.
   await ada('GET', '/v1/tasks')
   await vi.waitFor(async () =>
     expect(

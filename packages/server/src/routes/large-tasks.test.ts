@@ -100,7 +100,7 @@ describe('unfinished tasks of one user', () => {
       test.call('POST', '/v1/tasks', { json: image, headers: { authorization: `Bearer ${token}` } })
     expect((await asPro()).status).toBe(201)
     expect(await asPro()).toMatchObject(problem('TOO_MANY_UNFINISHED', 429))
-    // Whoever cancels one has room again, also for a retry.
+    // A user who cancels one has room again, also for a retry.
     await test.as('flo')('POST', `/v1/tasks/${body.task.id}/cancel`)
     const retry = () =>
       test.call('POST', `/v1/tasks/${body.task.id}/retry`, { headers: { authorization: `Bearer ${token}` } })

@@ -39,7 +39,7 @@ export async function readBytes(
       chunks.push(value)
     }
   } catch (error) {
-    // Whoever serves the request drops what still comes; nobody waits for it.
+    // Node drops what still comes; nobody waits for it.
     void reader.cancel().catch(() => {})
     throw error
   } finally {

@@ -112,7 +112,7 @@ function readAddress(text: string): string | undefined {
   return isIP(bare) ? bare : undefined
 }
 
-/** Whoever has an IPv6 address has 2^64 of them. */
+/** A caller with one IPv6 address has 2^64 of them. */
 function toNetwork(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined || !address.includes(':')) return mapped ?? address

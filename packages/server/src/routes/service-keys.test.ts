@@ -233,7 +233,7 @@ describe('a job that the app started itself', () => {
     const before = await test.sql`select from holdfast.tasks`
     const answer = await adopt(json)
     expect(answer).toMatchObject(problem('INVALID_REQUEST', 400))
-    expect((answer.body as unknown as { detail: string }).detail).toContain(field)
+    expect(answer.body).toMatchObject({ detail: expect.stringContaining(field) })
     expect(await test.sql`select from holdfast.tasks`).toHaveLength(before.length)
   })
 

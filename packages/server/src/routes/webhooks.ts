@@ -19,12 +19,12 @@ const BODY_WITHIN_MS = 10_000
 /** So that bodies under way take 16 MB at most, and those of strangers 1 MB. */
 const PROVEN_AT_ONCE = 16
 const UNPROVEN_AT_ONCE = 16
-/** Whoever sends slowly would otherwise keep out what vendors sign. */
+/** One slow sender would otherwise keep out what vendors sign. */
 const UNPROVEN_OF_AN_ADDRESS = 8
 
 /**
  * What providers call (S2: open without a token, but signed, or at an address that only the provider was told). The
- * address is checked before the body is read. Answers fast and says little: whoever forges one learns nothing from it.
+ * address is checked before the body is read. Answers fast and says little: a forger learns nothing from it.
  */
 export function webhookRoutes({ sql, bus, engine, types, providers, metrics, requests }: AppContext) {
   // Apart, so that strangers cannot take the room of those who have proven something.

@@ -5,7 +5,7 @@ import type { Aftermath } from './aftermath.ts'
 import type { Fence } from './settle-task.ts'
 
 /**
- * Ends what a cancelled task still waited for: the reply to a create that was under way. Once, by whoever deletes the work
+ * Ends what a cancelled task still waited for: the reply to a create that was under way. Once, by the replica that deletes the work
  * that stayed for it. Null if nothing was waited for, or if the claim was lost.
  *
  * What a provider answered is a fact and needs no fence. That the answer is lost is ours to say, with the claim.

@@ -46,7 +46,7 @@ export function unmarkSending(
         and exists (select from holdfast.provider_jobs j where j.task_id = ${taskId} and j.sending_at is not null)
     `
     if (put.count === 0) return false
-    // Asked after the work was locked, which whoever cancels the task needs too.
+    // Asked after the work was locked, which a cancel needs too.
     const taken = await tx`
       update holdfast.provider_jobs set sending_at = null, last_error = ${reason}
       where task_id = ${taskId} and external_id is null

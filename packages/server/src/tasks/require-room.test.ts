@@ -26,7 +26,7 @@ const newUser = () => {
 const require = (userId: string, perMinute: number, unfinished = 1_000) =>
   sql.begin((tx) => requireRoom(tx, userId, { perMinute, unfinished }))
 
-describe('room in a minute (E3)', () => {
+describe('room in a minute', () => {
   it('lets a user have so many in a minute, and each user their own', async () => {
     const [ada, bob] = [newUser(), newUser()]
     for (let count = 0; count < 3; count += 1) {

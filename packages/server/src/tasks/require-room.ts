@@ -13,7 +13,7 @@ export interface Room {
 const UNFINISHED_RETRY_SECONDS = 15
 
 /**
- * Refuses a user's task above so many in a minute (E3), or unfinished at a time, over all replicas: the count is of the
+ * Refuses a user's task above so many in a minute , or unfinished at a time, over all replicas: the count is of the
  * tasks themselves, without those that other tasks made. Requests of one user take turns here, or two at once would
  * both see room for one.
  */

@@ -1,3 +1,4 @@
+import { createTurns, type TakeTurn } from '../engine/create-turns.ts'
 import { HoldfastError } from '../errors.ts'
 
 export type TakeUserTurn = <T>(userId: string, work: () => Promise<T>) => Promise<T>
@@ -9,10 +10,10 @@ export type TakeUserTurn = <T>(userId: string, work: () => Promise<T>) => Promis
  * @param most how many of one user may wait; more are refused
  */
 export function createUserTurns(most: number): TakeUserTurn {
-  const users = new Map<string, { last: Promise<unknown>; waiting: number }>()
+  const users = new Map<string, { take: TakeTurn; waiting: number }>()
 
   return async (userId, work) => {
-    const turns = users.get(userId) ?? { last: Promise.resolve(), waiting: 0 }
+    const turns = users.get(userId) ?? { take: createTurns(), waiting: 0 }
     if (turns.waiting >= most) {
       throw new HoldfastError(
         'RATE_LIMITED',
@@ -22,11 +23,8 @@ export function createUserTurns(most: number): TakeUserTurn {
     }
     users.set(userId, turns)
     turns.waiting += 1
-    const turn = turns.last.then(work)
-    // Whoever comes next does not care how this one ended.
-    turns.last = turn.catch(() => {})
     try {
-      return await turn
+      return await turns.take(work)
     } finally {
       turns.waiting -= 1
       if (turns.waiting === 0) users.delete(userId)

@@ -30,7 +30,7 @@ const ACTIONS = {
   submit: 6,
   /** With one of a few keys, so that some repeat each other. */
   'submit with a key': 3,
-  /** The create leaves: whoever cancels now waits for its reply. */
+  /** The create leaves: a cancel from here on waits for its reply. */
   send: 6,
   accept: 6,
   'not accepted': 2,

@@ -25,7 +25,7 @@ export async function endHold(
   }
 }
 
-/** Whether what was held for a task is neither spent nor given back. The task's row is locked by whoever asks. */
+/** Whether what was held for a task is neither spent nor given back. The caller has locked the task's row. */
 export async function isHoldOpen(tx: Tx, taskId: string): Promise<boolean> {
   const [open] = await tx`
     select from holdfast.credit_ledger h

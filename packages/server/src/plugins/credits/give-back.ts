@@ -50,8 +50,8 @@ export function giveBack(
 }
 
 /**
- * Gives back what was spent on a task one of whose files died at its source. Once per task, whoever was first; nothing
- * where nothing was spent. The task's row is locked by whoever asks.
+ * Gives back what was spent on a task one of whose files died at its source. Once per task, whichever file was first; nothing
+ * where nothing was spent. The caller has locked the task's row.
  */
 export async function giveBackLost(tx: Tx, taskId: string): Promise<void> {
   await tx`

@@ -80,7 +80,7 @@ describe('a file that died at its source before it could be copied', () => {
     expect(
       await server.sql`select amount::int, reason, actor from holdfast.credit_ledger where kind = 'adjust'`,
     ).toEqual([{ amount: 4, reason: 'a file was lost at its source', actor: 'system' }])
-    // Whoever gives it back by hand finds that it was.
+    // An administrator who gives it back by hand finds that it was.
     expect(await giveBack(server.sql, { taskId: id, reason: 'lost', actor: 'root' })).toMatchObject({
       given: false,
     })

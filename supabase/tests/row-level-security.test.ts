@@ -21,6 +21,7 @@ let ownerless: string[]
 const OUT_OF_SIGHT = ['provider_jobs', 'work', 'idempotency_keys', 'dead_letters', 'credit_audit']
 const HIDDEN_COLUMNS = {
   tasks: ['max_attempts', 'timeout_ms', 'poll_count', 'last_polled_at', 'usage', 'plan', 'changed_xid'],
+  conversations: ['changed_xid'],
   artifacts: ['source_url', 'source_expires_at', 'object_key', 'sha256', 'attempts', 'last_error'],
   credit_ledger: ['reason', 'actor', 'key', 'shortfall'],
 }

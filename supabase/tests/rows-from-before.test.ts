@@ -72,6 +72,24 @@ describe('rows that were there before', () => {
     ])
   })
 
+  it('conversations are there as they were, and those that change from now on are found', async () => {
+    const sql = await openBefore('20261118000800')
+    await sql`insert into holdfast.conversations (user_id, title) select 'ada', 'foxes' from generate_series(1, 3)`
+    await migrate(sql)
+    const changed = () =>
+      sql<{ version: number }[]>`
+        select version from holdfast.conversations where user_id = 'ada' and changed_xid > '0' order by version
+      `
+    expect(await changed()).toEqual([])
+    // As the release before writes them.
+    await sql`
+      update holdfast.conversations set unread_count = 1, updated_at = now()
+      where id = (select min(id::text)::uuid from holdfast.conversations)
+    `
+    await sql`insert into holdfast.conversations (user_id, title) values ('ada', 'owls')`
+    expect(await changed()).toEqual([{ version: 1 }, { version: 2 }])
+  })
+
   it('go back to a release that has one dead letter for a task and a sequence of parts', async () => {
     const sql = await openBefore('20261118000300')
     const before = (await sql`select name from holdfast.migrations`).length

@@ -52,7 +52,7 @@ declare const env: Record<'DATABASE_URL' | 'SUPABASE_JWT_SECRET' | 'KIE_API_KEY'
 const CLIENT_WORLD = `
 import type { Task } from '@holdfast/client'
 declare const user: { id: string }
-declare const session: { accessToken: string }
+declare const session: { accessToken: string; renew(): Promise<string> }
 declare function Card(props: { task: Task }): React.ReactNode
 `
 

@@ -75,6 +75,17 @@ test('the package asks for the Node that its dependencies need', () => {
   expect(nodeProblem(own.engines.node.replace(/^\D+/, ''))).toBeNull()
 })
 
+test('packages that the server is installed with ask for the same Node', () => {
+  const read = (path: string) => JSON.parse(readFileSync(here(path), 'utf8'))
+  const own = read('../package.json')
+  const ours = Object.keys(own.dependencies).filter((name) => name.startsWith('@holdfast/'))
+  expect(ours).toContain('@holdfast/shared')
+  for (const name of ours) {
+    const { engines } = read(`../../${name.replace('@holdfast/', '')}/package.json`)
+    expect(engines, name).toEqual(own.engines)
+  }
+})
+
 test('a wrong command is two lines on standard error and exit 2', async () => {
   const { out, error, code } = await run([here('./main.ts'), 'sevre'])
   expect({ out, code }).toEqual({ out: '', code: 2 })

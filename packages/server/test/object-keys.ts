@@ -112,6 +112,8 @@ export function describeObjectKeys(name: string, use: StoreInUse): void {
         'image/png\n',
         'ä/b',
         `a/${'b'.repeat(300)}`,
+        'multipart/form-data',
+        'Multipart/mixed; boundary=x',
       ]) {
         await expect(use.put(use.key(), madeBytes(1), contentType)).rejects.toThrow('is not a content type')
       }

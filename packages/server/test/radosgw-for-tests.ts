@@ -43,6 +43,17 @@ export async function startTestRadosgw(): Promise<TestRadosgw> {
   const servers: ServerProcess[] = []
 
   const tool = (binary: string, ...args: string[]) => run(binary, ['-c', conf, ...args], { timeout: 60_000 })
+  /** A monitor that is just taking up a new daemon refuses to say which commands it knows: then nothing was done. */
+  async function tellMonitor(...args: string[]): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await tool(ceph, ...args)
+        return
+      } catch (error) {
+        if (!String(error).includes('problem getting command descriptions') || tries === 5) throw error
+      }
+    }
+  }
   const launchGateway = () =>
     startServerProcess({ binary: radosgw, args: ['-f', '-c', conf, '-n', 'client.rgw'], port })
 
@@ -60,12 +71,12 @@ export async function startTestRadosgw(): Promise<TestRadosgw> {
     servers.push(
       await startServerProcess({ binary: cephMon, args: ['-f', '-c', conf, '-i', 'a'], port: monPort }),
     )
-    await tool(ceph, 'osd', 'create')
+    await tellMonitor('osd', 'create')
     await tool(cephOsd, '--mkfs', '-i', '0')
     servers.push(
       await startServerProcess({ binary: cephOsd, args: ['-f', '-c', conf, '-i', '0'], port: osdPort }),
     )
-    await tool(ceph, 'osd', 'crush', 'add', 'osd.0', '1.0', 'root=default', 'host=localhost')
+    await tellMonitor('osd', 'crush', 'add', 'osd.0', '1.0', 'root=default', 'host=localhost')
     let gateway = await launchGateway()
     const user = ['--uid', 'tests', '--display-name', 'tests']
     const keys = ['--access-key', accessKeyId, '--secret-key', secretAccessKey]

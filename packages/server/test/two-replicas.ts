@@ -1,4 +1,5 @@
 import type { Task } from '@holdfast/shared'
+import type { Bus } from '../src/bus/bus.ts'
 import { createHoldfast, type Holdfast, type HoldfastConfig } from '../src/create-holdfast.ts'
 import type { TaskType } from '../src/tasks/task-types.ts'
 import { createMemoryLog } from './memory-log.ts'
@@ -29,6 +30,16 @@ export interface TwoReplicasOptions {
   back?: Partial<HoldfastConfig>
 }
 
+/** A hint that is sent before the other listens is lost. */
+async function untilHeard(from: Bus, to: Bus): Promise<void> {
+  for (let tries = 0; tries < 200 && !to.isWatched('probe'); tries++) {
+    const undo = from.subscribe('probe', () => {})
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    if (to.isWatched('probe')) return undo()
+    undo()
+  }
+}
+
 /** Two servers over one database: a browser at one, the work at the other. */
 export async function startTwoReplicas(options: TwoReplicasOptions): Promise<TwoReplicas> {
   const provider = createScriptedProvider(options.script)
@@ -46,6 +57,8 @@ export async function startTwoReplicas(options: TwoReplicasOptions): Promise<Two
   const front = make(options.front)
   const back = make(options.back)
   await Promise.all([front.ready(), back.start()])
+  const [frontBus, backBus] = [options.front?.bus, options.back?.bus]
+  if (frontBus && backBus) await Promise.all([untilHeard(frontBus, backBus), untilHeard(backBus, frontBus)])
   const as = async (userId: string) => ({ authorization: `Bearer ${await signToken(userId)}` })
   return {
     front,

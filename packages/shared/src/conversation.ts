@@ -7,10 +7,12 @@ export interface Conversation {
   unread: number
   lastMessageAt: string | null
   createdAt: string
+  /** Rises by one with every write of the row: of two states the higher is the newer. */
+  version: number
 }
 
 export interface ConversationList {
-  /** Newest activity first, at most 200. */
+  /** All of them, newest activity first, at most 200. In a stream: those that changed. */
   conversations: Conversation[]
   /** How many of all that the user has are unread. */
   unreadConversations: number

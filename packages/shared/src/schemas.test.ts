@@ -26,6 +26,8 @@ describe('createTaskBody', () => {
       { ...body, conversationId: id, placeholderId: 'p', priority: 'urgent', metadata: { a: [1, null, {}] } },
     ],
     ['null for what is optional (F14)', { ...body, conversationId: null, placeholderId: null }],
+    ['a conversation to be made', { ...body, conversation: { id, title: 'foxes' } }],
+    ['its id twice', { ...body, conversationId: id, conversation: { id, title: 'foxes' } }],
   ])('takes %s', (_, value) => {
     expect(createTaskBody.safeParse(value).success).toBe(true)
   })
@@ -42,6 +44,17 @@ describe('createTaskBody', () => {
     ['params that are not JSON', { ...body, params: { when: new Date() } }],
     ['a number that JSON cannot hold', { ...body, params: { n: Number.POSITIVE_INFINITY } }],
     ['a conversation id that is none', { ...body, conversationId: 'mine' }],
+    ['a conversation without an id', { ...body, conversation: { title: 'foxes' } }],
+    ['a conversation whose id is none', { ...body, conversation: { id: 'mine', title: 'foxes' } }],
+    ['a conversation without a title', { ...body, conversation: { id } }],
+    ['a conversation with a blank title', { ...body, conversation: { id, title: '  ' } }],
+    ['a title that is too long', { ...body, conversation: { id, title: 'x'.repeat(201) } }],
+    ['a title with U+0000', { ...body, conversation: { id, title: NUL } }],
+    ['null for a conversation', { ...body, conversation: null }],
+    [
+      'two conversations',
+      { ...body, conversationId: id.replace(/1$/, '2'), conversation: { id, title: 'foxes' } },
+    ],
     ['an empty placeholder', { ...body, placeholderId: '' }],
     ['a placeholder that is too long', { ...body, placeholderId: 'x'.repeat(201) }],
     ['a placeholder with U+0000', { ...body, placeholderId: NUL }],

@@ -11,10 +11,14 @@ const priorities = Object.keys(PRIORITIES) as [keyof typeof PRIORITIES, ...(keyo
 /** PostgreSQL's text and jsonb cannot hold U+0000; saying so beats a failing insert. */
 const withoutNul = (value: string) => !value.includes('\u0000')
 
-export const createTaskBody = z.strictObject({
+const conversationTitle = z.string().trim().min(1).max(200).refine(withoutNul, 'must not contain U+0000')
+
+const taskFields = z.strictObject({
   type: z.string().min(1).max(100),
   params: z.record(z.string(), z.json()),
   conversationId: id.nullish(),
+  /** Instead of `conversationId`: the server makes the conversation with the task, if the user has none of that id. */
+  conversation: z.strictObject({ id, title: conversationTitle }).optional(),
   placeholderId: z.string().min(1).max(200).refine(withoutNul, 'must not contain U+0000').nullish(),
   /** For service keys only, as are `plan`, `maxAttempts` and `deadlineMs`. */
   priority: z.enum(priorities).optional(),
@@ -39,6 +43,12 @@ export const createTaskBody = z.strictObject({
   /** When that job was started. @default now */
   startedAt: z.iso.datetime({ offset: true }).optional(),
 })
+
+export const createTaskBody = taskFields.refine(
+  ({ conversationId, conversation }) =>
+    !conversation || (conversationId ?? conversation.id) === conversation.id,
+  { path: ['conversationId'], message: 'must be the id of `conversation`, or be left out' },
+)
 export type CreateTaskBody = z.infer<typeof createTaskBody>
 
 const listedStatus = z.enum(['active', 'settled', 'all', ...TASK_STATUSES])
@@ -99,7 +109,7 @@ export const syncBody = z.strictObject({
 
 export const createConversationBody = z.strictObject({
   id: id.optional(),
-  title: z.string().trim().min(1).max(200).refine(withoutNul, 'must not contain U+0000'),
+  title: conversationTitle,
 })
 
 export const devLoginBody = z.strictObject({

@@ -1,3 +1,4 @@
+import type { Conversation, ConversationList } from './conversation.ts'
 import type { TaskStatus } from './status.ts'
 import type { Task } from './task.ts'
 
@@ -25,16 +26,27 @@ export interface SyncAnswer {
   tasks: Task[]
   /** Ids the caller named that this user does not have. */
   gone: string[]
+  /**
+   * With a cursor: the conversations that changed since. Without one: the 50 with the newest activity, and all that are
+   * unread, at most 200. Absent where the backend keeps none.
+   */
+  conversations?: Conversation[]
+  /** How many of all that the user has are unread. */
+  unreadConversations?: number
   /** Pass it back to be told only of what changed since. */
   cursor: string
   /** The server's clock, so that the client need not trust its own. */
   now: string
 }
 
-/** `GET /v1/stream`: event name → data. The SSE `id` of each is the cursor to resume from. */
+/**
+ * `GET /v1/stream`: event name → data. The SSE `id` of `snapshot` and `task` is the cursor to resume from. The others have
+ * none: a client that resumes is told of those conversations again.
+ */
 export interface StreamEvents {
   snapshot: SyncAnswer
   task: { task: Task; change: TaskChange }
+  conversations: ConversationList
   end: { reason: StreamEnd }
 }
 

@@ -31,7 +31,7 @@ fc.configureGlobal({
 /** Throws as fast-check itself does, and leaves a line in the file first. */
 export function reportTo(reports: string) {
   return (details: fc.RunDetails<unknown>): void => {
-    const message = details.failed ? (fc.defaultReportMessage(details) ?? 'failed') : null
+    const message = details.failed ? messageOf(details) : null
     const { testPath = '', currentTestName = '' } = expect.getState()
     const report: PropertyReport = {
       file: testPath,
@@ -43,4 +43,11 @@ export function reportTo(reports: string) {
     appendFileSync(reports, `${JSON.stringify(report)}\n`)
     if (message !== null) throw new Error(message, { cause: details.errorInstance })
   }
+}
+
+/** With the error itself, which fast-check leaves to the error's cause: another run may take another course. */
+function messageOf(details: fc.RunDetails<unknown>): string {
+  const said = fc.defaultReportMessage(details) ?? 'failed'
+  const { errorInstance: error } = details
+  return `${said}\n\nCaused by: ${error instanceof Error ? error.stack : String(error)}`
 }

@@ -327,7 +327,7 @@ function keepsTheRules({ withinMs }: { withinMs: number }) {
     provider = scripted.name
     for (const worker of workers) worker.die()
     await ensureBudgets(sql, scripted)
-    const conversation = await createConversation(sql, USER, { title: 'foxes' })
+    const { conversation } = await createConversation(sql, USER, { title: 'foxes' })
     // Polls come due as soon as their lease lets them.
     await sql`
     insert into holdfast.poll_plans (provider, type, ages_ms, intervals_ms) values (${provider}, 'image', '{0}', '{0}')

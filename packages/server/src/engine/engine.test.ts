@@ -100,7 +100,7 @@ describe('a task’s life', () => {
       },
     ]
     const { provider } = start({ query: (_, nth) => answers[nth - 1] ?? { kind: 'running', progress: null } })
-    const conversation = await createConversation(sql, 'ada', { title: 'foxes' })
+    const { conversation } = await createConversation(sql, 'ada', { title: 'foxes' })
     const task = await makeTask(sql, { provider: provider.name, conversationId: conversation.id })
     await untilStatus(task, 'running')
     await pollNow(task)

@@ -2,12 +2,16 @@ import type { Sql } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
 import type { Provider } from '../providers/provider.ts'
 
+/** The replica that polls must have heard that somebody watches, or it goes on at the unwatched pace. */
+const HEARD_WITHIN_MS = 100
+
 /**
- * Somebody has begun to watch: poll this user's tasks soon instead of at their unwatched pace. `withinMs` is the
+ * Somebody has begun to watch: poll this user's tasks soon instead of at their unwatched pace. `minPollMs` is the
  * provider's minimum, so coming and going cannot make it more often than that. The epoch rises
  * too, so that an unwatched due time which is just being written does not undo it.
  */
-export async function hastenPolls(sql: Sql, userId: string, withinMs: number): Promise<void> {
+export async function hastenPolls(sql: Sql, userId: string, minPollMs: number): Promise<void> {
+  const withinMs = Math.max(minPollMs, HEARD_WITHIN_MS)
   // Two streams of one user may want the same rows in another order.
   await transaction(
     sql,

@@ -3,6 +3,7 @@ import { makeTask } from '../../test/make-task.ts'
 import { createScriptedProvider, type Script } from '../../test/scripted-provider.ts'
 import { type StartedEngine, startEngine } from '../../test/start-engine.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
+import { untracedLines } from '../../test/untraced-lines.ts'
 import type { Sql } from '../database/connect.ts'
 import { findTask } from '../tasks/find-task.ts'
 
@@ -20,13 +21,14 @@ afterAll(() => database.drop())
 
 async function submitAndLose(script: Script) {
   const provider = createScriptedProvider({ create: () => ({ kind: 'unknown', reason: 'cut' }), ...script })
-  started.push(startEngine(sql, provider))
+  const engine = startEngine(sql, provider)
+  started.push(engine)
   const task = await makeTask(sql, { provider: provider.name })
   const untilStatus = (status: string) =>
     vi.waitFor(async () => expect((await findTask(sql, 'ada', task.id))?.status).toBe(status), {
       timeout: 10_000,
     })
-  return { provider, task, untilStatus }
+  return { provider, task, untilStatus, logLines: engine.logLines }
 }
 
 it('a create whose reply was lost is looked up where the provider can list, and goes on (F8)', async () => {
@@ -78,3 +80,22 @@ it.each([{ kind: 'absent' }, { kind: 'inconclusive', reason: 'away' }] as const)
     expect(provider.creates).toHaveLength(1)
   },
 )
+
+it('an adapter that throws, while it sends and while it looks, is logged with the trace of its task', async () => {
+  const bug = () => {
+    throw new Error('a bug')
+  }
+  const { task, logLines } = await submitAndLose({ create: bug, find: bug })
+  const thrown = () => logLines.filter((line) => line.includes('the adapter threw'))
+  await vi.waitFor(
+    async () => {
+      await sql`update holdfast.work set due_at = now() where task_id = ${task.id} and kind = 'submit'`
+      expect(thrown().length).toBeGreaterThanOrEqual(3)
+    },
+    { timeout: 10_000 },
+  )
+  expect(thrown().map((line) => JSON.parse(line))).toEqual(
+    thrown().map(() => expect.objectContaining({ taskId: task.id, traceId: 'trace' })),
+  )
+  expect(untracedLines(logLines)).toEqual([])
+})

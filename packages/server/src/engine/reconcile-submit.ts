@@ -26,7 +26,7 @@ export async function reconcileSubmit(
   request: CreateRequest,
 ): Promise<Reconciled> {
   if (work.reportedId !== null) return { kind: 'found', externalId: work.reportedId }
-  const found = await look(context, provider, request, work.sendingAt)
+  const found = await look(context, provider, request, work)
   if (found?.kind === 'found') return found
 
   const expectedMs = context.types[work.type]?.expectedMs ?? 0
@@ -43,13 +43,13 @@ async function look(
   context: EngineContext,
   provider: Provider,
   request: CreateRequest,
-  sendingAt: Date,
+  { sendingAt, taskId, traceId }: ClaimedSubmit & { sendingAt: Date },
 ): Promise<FindOutcome | null> {
   if (!provider.find) return null
   try {
     return await provider.find({ ...request, sentAtMs: sendingAt.getTime() }, context.stopping)
   } catch (error) {
-    context.log.error({ err: error, taskId: request.taskId, provider: provider.name }, 'the adapter threw')
+    context.log.error({ err: error, taskId, traceId, provider: provider.name }, 'the adapter threw')
     return { kind: 'inconclusive', reason: 'the adapter threw' }
   }
 }

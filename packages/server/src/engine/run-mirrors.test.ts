@@ -5,6 +5,7 @@ import { sha256 } from '../../test/made-bytes.ts'
 import { makePicture } from '../../test/make-picture.ts'
 import { type MirrorLab, openMirrorLab } from '../../test/mirror-lab.ts'
 import { sendPicture } from '../../test/source-server.ts'
+import { untracedLines } from '../../test/untraced-lines.ts'
 import { resultKey } from '../artifacts/result-key.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { ObjectStoreError } from '../objects/object-store-error.ts'
@@ -412,6 +413,19 @@ describe('a store that is away', () => {
     lab.start({ objects: { ...lab.store, put } })
     await lab.until(async () => expect((await lab.files(taskId))[0]?.attempts).toBe(1))
     expect((await lab.files(taskId))[0]?.lastError).toBe('store: Odd : <Error> no')
+  })
+
+  it('breaks in a way that nobody foresaw: logged with the trace of the task', async () => {
+    const taskId = await finish([lab.source.offer('ended.png')])
+    await lab.sql`update holdfast.artifacts set state = 'deleted' where task_id = ${taskId}`
+    const broken = async () => {
+      throw new Error('a bug')
+    }
+    const { logLines } = lab.start({ objects: { ...lab.store, delete: broken } })
+    await lab.until(() =>
+      expect(logLines.join('')).toContain('the copying of a result could not be finished'),
+    )
+    expect(untracedLines(logLines)).toEqual([])
   })
 
   it('does not end a file whose time is over, as long as its source gives it out', async () => {

@@ -72,7 +72,8 @@ export async function runMirrors(
       .catch((error: unknown) => {
         // The claim has already set when it is tried again.
         const level = !isDatabaseAway(error) ? 'error' : database.isAway ? 'debug' : 'warn'
-        log[level]({ err: error, taskId: work.taskId }, 'the copying of a result could not be finished')
+        const { taskId, traceId } = work
+        log[level]({ err: error, taskId, traceId }, 'the copying of a result could not be finished')
       })
       .finally(() => {
         held.delete(file)

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { giveUp } from '../dead-letters/give-up.ts'
 import { retryDelay } from '../poller/poll-delay.ts'
 import { BUSY, OUT_OF_REACH } from '../providers/messages.ts'
@@ -156,7 +157,7 @@ export async function runSubmit(
     return
   }
 
-  const outcome = withoutSecret(await send(context, provider, request), work.callbackSecret)
+  const outcome = withoutSecret(await send({ log, provider, request }), work.callbackSecret)
   metrics.submitted(provider.name, outcome.kind)
 
   switch (outcome.kind) {
@@ -206,16 +207,18 @@ export async function runSubmit(
   }
 }
 
-async function send(
-  context: EngineContext,
-  provider: Provider,
-  request: CreateRequest,
-): Promise<CreateOutcome> {
+async function send(call: {
+  /** With the task, its trace and its provider on every line. */
+  log: Logger
+  provider: Provider
+  request: CreateRequest
+}): Promise<CreateOutcome> {
+  const { log, provider, request } = call
   try {
     // Not aborted by a stop: a create that was cut off would be an unknown one.
     return await provider.create(request, new AbortController().signal)
   } catch (error) {
-    context.log.error({ err: error, taskId: request.taskId, provider: provider.name }, 'the adapter threw')
+    log.error({ err: error }, 'the adapter threw')
     return { kind: 'unknown', reason: 'the adapter threw' }
   }
 }

@@ -52,6 +52,8 @@ export interface Submission {
   params: Record<string, unknown>
   metadata: Record<string, unknown>
   conversationId: string | null
+  /** Made with the task, if its user has none of that id. Its id is `conversationId`. Left out: there is one already. */
+  conversation?: { id: string; title: string }
   placeholderId: string | null
   /** The failed or cancelled task that this one repeats. */
   retryOf: string | null
@@ -83,6 +85,8 @@ export interface SettledTask extends SubmittedTask {
   /** When the provider accepted it; null if none did. */
   startedAt: Date | null
   finishedAt: Date
+  /** Of the request that created it, as on every line of the log about it. */
+  traceId: string | null
 }
 
 export interface SettledOutput {

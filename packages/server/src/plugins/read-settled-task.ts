@@ -20,7 +20,8 @@ export async function readSettledTask(tx: Tx, taskId: string): Promise<SettledTa
           select l.amount::float8 from holdfast.credit_ledger l where l.task_id = t.id and l.kind = 'capture'
         ), 0) as "creditsSpent",
         t.usage, case when j.external_id is not null then 'accepted' when j.sending_at is not null then 'perhaps' else 'no' end as sent,
-        t.created_at as "createdAt", t.started_at as "startedAt", t.finished_at as "finishedAt"
+        t.created_at as "createdAt", t.started_at as "startedAt", t.finished_at as "finishedAt",
+        j.trace_id as "traceId"
       from holdfast.tasks t left join holdfast.provider_jobs j on j.task_id = t.id where t.id = ${taskId}
     `,
     tx<SettledOutput[]>`

@@ -290,6 +290,8 @@ describe('somebody else’s anything is not found (S2)', () => {
   })
 
   it('as the id of a new conversation', async () => {
+    const conversation = { id: bobs.conversationId, title: 'mine now' }
+    await expectRefused(ada('POST', '/v1/tasks', { json: { ...fox, conversation } }), 'NOT_FOUND', 404)
     await expectRefused(
       ada('POST', '/v1/conversations', { json: { id: bobs.conversationId, title: 'mine now' } }),
       'NOT_FOUND',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Conversation, ConversationList, Message } from '@holdfast/shared'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeRunningTask } from '../../test/make-task.ts'
@@ -51,7 +52,10 @@ describe('conversations', () => {
       'POST',
       `/v1/conversations/${id}/read`,
     )
-    expect(read).toMatchObject({ status: 200, body: { conversation: { id, unread: 0 } } })
+    expect(read).toMatchObject({
+      status: 200,
+      body: { conversation: { id, unread: 0 }, unreadConversations: 0 },
+    })
     await finishIn('eve', id)
     const { body } = await server.as('eve')('GET', '/v1/conversations')
     expect(body).toMatchObject({ conversations: [{ id, unread: 1 }] })
@@ -78,6 +82,34 @@ describe('conversations', () => {
     await server.as('gil')('POST', `/v1/conversations/${id}/read`)
     expect((await unread('gil')).unreadConversations).toBe(125)
     expect((await unread('hal')).unreadConversations).toBe(1)
+  })
+
+  it('rise in version with every write, and with nothing else', async () => {
+    const { id, version } = (await open('ivy', { id: randomUUID(), title: 'foxes' })).body.conversation
+    expect(version).toBe(1)
+    await finishIn('ivy', id)
+    const read = () =>
+      server.as('ivy')<{ conversation: Conversation; unreadConversations: number }>(
+        'POST',
+        `/v1/conversations/${id}/read`,
+      )
+    const first = (await read()).body
+    expect(first).toMatchObject({ conversation: { version: 3, unread: 0 }, unreadConversations: 0 })
+    expect((await read()).body).toEqual(first)
+    expect((await open('ivy', { id, title: 'owls' })).body.conversation).toEqual(first.conversation)
+  })
+
+  it('are read once by several who read at once, and all of them are told so', async () => {
+    const { id } = (await open('jan')).body.conversation
+    const other = (await open('jan')).body.conversation
+    await finishIn('jan', id)
+    await finishIn('jan', other.id)
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => server.as('jan')('POST', `/v1/conversations/${id}/read`)),
+    )
+    for (const { body } of answers) {
+      expect(body).toMatchObject({ conversation: { id, unread: 0, version: 3 }, unreadConversations: 1 })
+    }
   })
 
   it('show their messages oldest first, page by page', async () => {

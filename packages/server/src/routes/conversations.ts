@@ -8,17 +8,18 @@ import {
 import { listMessages } from '../plugins/conversations/messages.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody, readId, readQuery } from './read-input.ts'
+import { weighConversation } from './weigh-conversation.ts'
 
-/** As rare as new tasks. Nothing removes them, so a user could fill the database with them. */
-const REQUESTS_OF_A_CONVERSATION = 10
-
-export function conversationRoutes({ sql, present, answers }: AppContext) {
+export function conversationRoutes({ sql, bus, present, answers }: AppContext) {
   return new Hono<AppEnv>()
     .get('/', async (c) => c.json(await listConversations(sql, c.get('identity').userId)))
     .post('/', async (c) => {
       const body = await readBody(c, createConversationBody)
-      c.get('weigh')?.(REQUESTS_OF_A_CONVERSATION - 1)
-      return c.json({ conversation: await createConversation(sql, c.get('identity').userId, body) }, 201)
+      weighConversation(c)
+      const { userId } = c.get('identity')
+      const { conversation, created } = await createConversation(sql, userId, body)
+      if (created) bus.publish(userId)
+      return c.json({ conversation }, 201)
     })
     .get('/:id/messages', async (c) => {
       const { userId } = c.get('identity')
@@ -32,11 +33,9 @@ export function conversationRoutes({ sql, present, answers }: AppContext) {
       return c.json(page)
     })
     .post('/:id/read', async (c) => {
-      const conversation = await markConversationRead(
-        sql,
-        c.get('identity').userId,
-        readId(c, 'conversation'),
-      )
-      return c.json({ conversation })
+      const { userId } = c.get('identity')
+      const { changed, ...read } = await markConversationRead(sql, userId, readId(c, 'conversation'))
+      if (changed) bus.publish(userId)
+      return c.json(read)
     })
 }

@@ -87,23 +87,38 @@ const query = fc
 
 const json = fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' })
 /** The documented fields with documented, nearly documented and absurd values. */
-const taskBody = fc.record(
+const taskFields = {
+  type: fc.oneof({ weight: 4, arbitrary: fc.constant('image') }, { weight: 1, arbitrary: anyString }),
+  params: fc.oneof(
+    fc.record({ prompt: fc.oneof(fc.string({ minLength: 1 }), anyString) }).map((params) => ({
+      ...params,
+      api_key: SECRET,
+      nested: [{ Password: SECRET }],
+    })),
+    json,
+  ),
+  conversationId: fc.oneof({ weight: 1, arbitrary: anyId }, { weight: 2, arbitrary: fc.constant(null) }),
+  placeholderId: fc.oneof(anyString, fc.constant(null)),
+  metadata: fc.oneof(fc.constant({ access_token: SECRET }), json),
+}
+const taskBody = fc.oneof(
+  { weight: 2, arbitrary: fc.record(taskFields, { requiredKeys: [] }) },
+  { weight: 2, arbitrary: fc.record(taskFields, { requiredKeys: ['type', 'params'] }) },
   {
-    type: fc.oneof(fc.constant('image'), anyString),
-    params: fc.oneof(
-      fc.record({ prompt: fc.oneof(fc.string({ minLength: 1 }), anyString) }).map((params) => ({
-        ...params,
-        api_key: SECRET,
-        nested: [{ Password: SECRET }],
-      })),
-      json,
+    weight: 1,
+    arbitrary: fc.record(
+      { ...taskFields, conversation: fc.oneof(fc.record({ id: anyId, title: anyString }), json) },
+      { requiredKeys: ['conversation'] },
     ),
-    conversationId: fc.oneof(anyId, fc.constant(null)),
-    placeholderId: fc.oneof(anyString, fc.constant(null)),
-    priority: fc.oneof(fc.constantFrom('low', 'urgent'), json),
-    metadata: fc.oneof(fc.constant({ access_token: SECRET }), json),
   },
-  { requiredKeys: [] },
+  // Which users may not say, so that none of these is ever created.
+  {
+    weight: 1,
+    arbitrary: fc.record(
+      { ...taskFields, priority: fc.oneof(fc.constantFrom('low', 'urgent'), json) },
+      { requiredKeys: ['priority'] },
+    ),
+  },
 )
 const syncBody = fc.record(
   {

@@ -6,6 +6,7 @@ import { createScriptedProvider, type Script, type ScriptedProvider } from '../.
 import { scriptedTypes } from '../../test/scripted-types.ts'
 import { problem, startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
 import { signToken } from '../../test/test-tokens.ts'
+import { untracedLines } from '../../test/untraced-lines.ts'
 import type { HoldfastConfig } from '../create-holdfast.ts'
 import type { CreateOutcome } from '../providers/provider.ts'
 import type { TaskType } from '../tasks/task-types.ts'
@@ -15,7 +16,10 @@ const DAY_MS = 24 * 60 * 60_000
 
 let server: TestHoldfast | undefined
 afterEach(async () => {
-  if (server) expect(await findCreditViolations(server.sql)).toEqual([])
+  if (server) {
+    expect(await findCreditViolations(server.sql)).toEqual([])
+    expect(untracedLines(server.logLines)).toEqual([])
+  }
   await server?.stop()
   server = undefined
 })
@@ -109,6 +113,64 @@ describe('what only the app itself may set', () => {
     })
     expect(made.body.task.priority).toBe(10)
     expect((await submit(on)).body.task.priority).toBe(5)
+  })
+
+  const settings = async (on: TestHoldfast, id: string) =>
+    (
+      await on.sql`
+        select timeout_ms as "deadlineMs", max_attempts as "maxAttempts", priority, lane
+        from holdfast.tasks where id = ${id}
+      `
+    )[0]
+  /** One that was made while users could say more than they can today. */
+  async function endedTask(on: TestHoldfast): Promise<string> {
+    const { id } = (await submit(on)).body.task
+    await on.sql`
+      update holdfast.tasks set timeout_ms = 1000, max_attempts = 20, priority = 20, lane = 'vip_short' where id = ${id}
+    `
+    await cancel(on, id)
+    return id
+  }
+  const routed: Partial<HoldfastConfig> & { engineRuns: boolean } = {
+    engineRuns: false,
+    priorityByPlan: { pro: 'high' },
+    route: ({ priority }) =>
+      priority === 'urgent' ? 'vip_short' : priority === 'high' ? 'vip_long' : 'free_default',
+  }
+
+  it('does not come back with a user’s retry, which gets what a new task of that user gets', async () => {
+    const { on } = await start({}, {}, routed)
+    const id = await endedTask(on)
+    const again = await retry(on, id)
+    expect(again).toMatchObject({ status: 201, body: { task: { retryOf: id } } })
+    expect(await settings(on, again.body.task.id)).toEqual({
+      deadlineMs: null,
+      maxAttempts: 3,
+      priority: 5,
+      lane: 'free_default',
+    })
+    await cancel(on, again.body.task.id)
+
+    const token = await signToken('ada', { app_metadata: { plan: 'pro' } })
+    const paid = await on.call<{ task: Task }>('POST', `/v1/tasks/${id}/retry`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(await settings(on, paid.body.task.id)).toMatchObject({ priority: 10, lane: 'vip_long' })
+  })
+
+  it('is kept when a service key retries, within the bounds of the type', async () => {
+    const { on } = await start({}, { deadlineMs: 60_000, maxDeadlineMs: 120_000 }, routed)
+    const made = await asService(on, { deadlineMs: 90_000, maxAttempts: 9, priority: 'urgent' })
+    const { id } = made.body.task
+    await cancel(on, id)
+    const kept = { maxAttempts: 9, priority: 20, lane: 'vip_short' }
+    const again = await on.asApp('ada')<{ task: Task }>('POST', `/v1/tasks/${id}/retry`)
+    expect(await settings(on, again.body.task.id)).toEqual({ ...kept, deadlineMs: 90_000 })
+    await cancel(on, again.body.task.id)
+
+    await on.sql`update holdfast.tasks set timeout_ms = 500000 where id = ${id}`
+    const shorter = await on.asApp('ada')<{ task: Task }>('POST', `/v1/tasks/${id}/retry`)
+    expect(await settings(on, shorter.body.task.id)).toEqual({ ...kept, deadlineMs: 120_000 })
   })
 })
 

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeTask } from '../../test/make-task.ts'
 import { createMemoryLog } from '../../test/memory-log.ts'
 import { problem, startTestHoldfast, type TestHoldfast } from '../../test/test-holdfast.ts'
 import { signToken } from '../../test/test-tokens.ts'
@@ -75,6 +76,14 @@ describe('through the API', () => {
     const begin = () => test.as('mia')('POST', '/v1/conversations', { json: { title: 'foxes' } })
     expect(await statuses(2, begin)).toEqual([201, 429])
     expect(await test.sql`select from holdfast.conversations where user_id = 'mia'`).toHaveLength(1)
+
+    const submit = (id: string) => () =>
+      test.as('ned')('POST', '/v1/tasks', {
+        json: { type: 'image', params: { prompt: 'a fox' }, conversation: { id, title: 'foxes' } },
+      })
+    expect(await statuses(1, submit('0199d2a0-0000-7000-8000-00000000000a'))).toEqual([201])
+    expect(await statuses(1, submit('0199d2a0-0000-7000-8000-00000000000b'))).toEqual([429])
+    expect(await test.sql`select from holdfast.conversations where user_id = 'ned'`).toHaveLength(1)
   })
 
   it('an address has so many without a good token, forged ones and wrong addresses included', async () => {
@@ -118,6 +127,18 @@ describe('through the API', () => {
     expect(await statuses(10, hook)).toEqual(Array(10).fill(200))
     expect(await statuses(4, () => from(at, '/v1/tasks'))).toEqual([401, 401, 401, 429])
     expect(await statuses(2, hook)).toEqual([200, 200])
+  })
+
+  it('strangers who guess at the address of a task are refused, and never the vendor behind the same address', async () => {
+    const at = '192.0.2.5'
+    const { id } = await makeTask(test.sql, { provider: test.provider.name })
+    const [job] = await test.sql<{ secret: string }[]>`
+      select callback_secret as secret from holdfast.provider_jobs where task_id = ${id}
+    `
+    const call = (secret = '') =>
+      from(at, `/v1/webhooks/${test.provider.name}/${id}/${secret}`, { method: 'POST', body: '{}' })
+    expect(await statuses(5, () => call('0'.repeat(64)))).toEqual([401, 401, 401, 429, 429])
+    expect(await statuses(5, () => call(job?.secret))).toEqual(Array(5).fill(200))
   })
 
   it('an app’s own backend is not limited', async () => {

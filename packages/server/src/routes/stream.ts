@@ -19,7 +19,7 @@ const HEADERS = {
 }
 
 export function streamRoutes(context: AppContext) {
-  const { sql, bus, present, engine, streams, providers, stopping, metrics } = context
+  const { sql, bus, present, engine, streams, providers, conversations, stopping, metrics } = context
   const minPollMs = shortestPollMs(providers)
   const browserStreams = createBrowserStreams()
   bus.onOpened((elsewhere) => {
@@ -27,7 +27,7 @@ export function streamRoutes(context: AppContext) {
     if (newer) bus.publishOpened(newer)
   })
   const outage = createStreamOutage(context.log)
-  const feeds = createFeeds({ sql, bus, present, outage, ...streams })
+  const feeds = createFeeds({ sql, bus, present, outage, conversations, ...streams })
   const open = new Set<EventStream>()
   // One listener for all: with one each, opening and closing would walk through thousands.
   stopping.addEventListener('abort', () => {

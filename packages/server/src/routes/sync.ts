@@ -5,12 +5,12 @@ import { syncTasks } from '../tasks/sync-tasks.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody } from './read-input.ts'
 
-export function syncRoutes({ sql, present, answers }: AppContext, watch: PollWatch) {
+export function syncRoutes({ sql, present, answers, conversations }: AppContext, watch: PollWatch) {
   return new Hono<AppEnv>().post('/', async (c) => {
     const { known, cursor } = await readBody(c, syncBody)
     const { userId } = c.get('identity')
     watch.asked(userId)
-    const answer = await syncTasks(sql, { userId, known, cursor: cursor ?? null }, present)
+    const answer = await syncTasks(sql, { userId, known, cursor: cursor ?? null, conversations }, present)
     answers.assertRead(userId)
     return c.json(answer)
   })

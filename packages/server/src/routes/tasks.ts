@@ -1,4 +1,4 @@
-import type { Task } from '@holdfast/shared'
+import type { Priority, Task } from '@holdfast/shared'
 import { createTaskBody, listTasksQuery } from '@holdfast/shared/schemas'
 import { Hono } from 'hono'
 import { HoldfastError } from '../errors.ts'
@@ -6,10 +6,11 @@ import type { PollWatch } from '../streams/poll-watch.ts'
 import { cancelTask } from '../tasks/cancel-task.ts'
 import { findTask } from '../tasks/find-task.ts'
 import { isOnlyActive, listTasks } from '../tasks/list-tasks.ts'
-import { retryTask } from '../tasks/retry-task.ts'
+import { type NewSettings, retryTask } from '../tasks/retry-task.ts'
 import { readTaskTag, toTaskTag } from '../tasks/task-tag.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody, readId, readIdempotencyKey, readQuery } from './read-input.ts'
+import { weighConversation } from './weigh-conversation.ts'
 
 export function taskRoutes(context: AppContext, watch: PollWatch) {
   const { sql, submit, settle, save, present, bus, engine, route, room, keepResults, choosePriority } =
@@ -21,30 +22,34 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
     return (task.result && (await findTask(sql, userId, task.id, present))) ?? task
   }
 
+  /** @param said by a service key */
+  async function settingsFor(asked: Asked, said?: Priority): Promise<NewSettings> {
+    const { userId, type, plan } = asked
+    const priority = said ?? (await choosePriority(asked))
+    const lane = await route({ ...asked, priority })
+    return { lane, priority, keepMs: await keepResults({ userId, type, plan }), plan }
+  }
+
   return new Hono<AppEnv>()
     .post('/', async (c) => {
       const { userId, plan: ofToken = null, isService = false } = c.get('identity')
       const idempotencyKey = readIdempotencyKey(c)
       const body = await readBody(c, createTaskBody)
       if (!isService) requireOnlyUsers(body)
+      if (body.conversation) weighConversation(c)
       const plan = body.plan ?? ofToken
       // Whoever names a job gets its result: a user could name somebody else's.
       if (body.externalId !== undefined && !isService) {
         throw new HoldfastError('FORBIDDEN', 'Only your own backend may adopt a job, with a service key.')
       }
       const asked = { userId, type: body.type, params: body.params, plan }
-      const priority = body.priority ?? (await choosePriority(asked))
-      const lane = await route({ ...asked, priority })
       const { task, created } = await submit({
         userId,
         body,
         idempotencyKey,
         traceId: c.get('traceId'),
-        lane,
         ...(isService ? {} : { room: room(plan) }),
-        keepMs: await keepResults({ userId, type: body.type, plan }),
-        plan,
-        priority,
+        ...(await settingsFor(asked, body.priority)),
       })
       if (created) {
         engine.wake()
@@ -87,10 +92,13 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
         taskId: readId(c, 'task'),
         idempotencyKey: readIdempotencyKey(c),
         traceId: c.get('traceId'),
-        // A service key says nothing of the user's plan: then what the first try had is kept.
+        // A service key says nothing of the user's plan: then what the first task had is kept.
         ...(isService
           ? {}
-          : { plan, room: room(plan), keepMs: (type: string) => keepResults({ userId, type, plan }) }),
+          : {
+              room: room(plan),
+              settingsFor: ({ type, params }) => settingsFor({ userId, type, params, plan }),
+            }),
       })
       if (created) {
         engine.wake()
@@ -105,6 +113,8 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
       return c.json({ task: await shown(userId, task) })
     })
 }
+
+type Asked = Parameters<AppContext['choosePriority']>[0]
 
 /** What a user could spend the operator's money with, or go before others. */
 const ONLY_OF_SERVICES = ['deadlineMs', 'maxAttempts', 'priority', 'plan'] as const

@@ -74,7 +74,7 @@ export function webhookRoutes({ sql, bus, engine, types, providers, metrics, req
       })
     } catch (error) {
       if (!(error instanceof HoldfastError) || PROBLEMS[error.code].status >= 500) throw error
-      // Vendors call from few addresses, and what they rightly send is not counted.
+      // Counted only now: a vendor may share its address with strangers, and only the secret tells them apart.
       if (!isProven) {
         hangUp(c)
         requests.stranger(c)

@@ -27,6 +27,8 @@ export interface FeedsOptions {
   bus: Bus
   present: Presenter
   outage: StreamOutage
+  /** Whether there are any. @default true */
+  conversations?: boolean
   sweepMs: number
   /** How many streams a user may have open here. */
   perUser: number
@@ -52,6 +54,7 @@ export function createFeeds(options: FeedsOptions): Feeds {
       sql,
       present,
       outage,
+      conversations: options.conversations,
       onLook: () => sweeper.looked(feed),
     })
     const opened = { feed, streams: 0, unsubscribe: bus.subscribe(userId, feed.hint) }

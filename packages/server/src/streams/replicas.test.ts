@@ -9,6 +9,7 @@ import { queueWork } from '../../test/queue-work.ts'
 import type { EventReader } from '../../test/read-events.ts'
 import { startTestRedis, type TestRedis } from '../../test/redis-for-tests.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
+import { signToken } from '../../test/test-tokens.ts'
 import { startTwoReplicas, type TwoReplicas, type TwoReplicasOptions } from '../../test/two-replicas.ts'
 import { postgresChannel } from '../bus/postgres-channel.ts'
 import { redisChannel } from '../bus/redis-channel.ts'
@@ -118,21 +119,46 @@ describe.each([
   ['Redis', overRedis],
   ['PostgreSQL', overPostgres],
   ['PostgreSQL, behind PgBouncer in transaction mode', behindPooler],
-])('two replicas over %s', (_, over) => {
+])('two replicas over %s', (name, over) => {
   it('a submit at one wakes the engine at the other, and its stream shows the end', async () => {
+    const behind = over()
     const { submit, openStream } = await start({
       script: { query: () => ({ kind: 'succeeded', outputs: [] }), limits: { minPollMs: 1 } },
       front: { ...over(), streams: { sweepMs: HOUR } },
-      back: { ...over(), engine: { idleMs: 400 } },
+      back: { ...behind, engine: { idleMs: 400 } },
     })
     const events = await openStream('ada')
     await events.until('snapshot')
+    // Who does not know yet that somebody watches asks after half a minute.
+    await until(() => expect(behind.bus?.isWatched('ada')).toBe(true))
     const task = await submit('ada')
     for (let change = ''; change !== 'completed'; ) {
       const news = await nextTask(events)
       expect(news.task.id).toBe(task.id)
       change = news.change
     }
+    await events.cancel()
+  })
+
+  it('a conversation that is read at one is read in the streams at the other', async () => {
+    const { openStream, back } = await start({
+      script: {},
+      front: { ...over(), streams: { sweepMs: HOUR } },
+      back: over(),
+    })
+    const userId = `reader over ${name}`
+    const [unread] = await database.sql<{ id: string }[]>`
+      insert into holdfast.conversations (user_id, title, unread_count) values (${userId}, 'foxes', 1) returning id
+    `
+    const id = unread?.id ?? ''
+    const events = await openStream(userId)
+    expect((await events.next()).data).toMatchObject({ unreadConversations: 1 })
+    await back.app.request(`/v1/conversations/${id}/read`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await signToken(userId)}` },
+    })
+    const { data } = await events.until('conversations')
+    expect(data).toMatchObject({ conversations: [{ id, unread: 0 }], unreadConversations: 0 })
     await events.cancel()
   })
 

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import type { Sql } from '../database/connect.ts'
+import { conversationsChangedSince } from '../plugins/conversations/read-conversations.ts'
 import { changedSince, currentCursor, currentRun, parseCursor } from '../tasks/sync-cursor.ts'
 import type { StreamOutage } from './stream-outage.ts'
 import type { UserFeed } from './user-feed.ts'
@@ -21,7 +22,7 @@ export interface FeedSweeperOptions {
   random: () => number
 }
 
-/** Users per statement: each costs one look into an index. */
+/** Users per statement: each costs a look into two indexes. */
 const MOST_AT_ONCE = 500
 /** So many slices of all feeds, so that none of them is large. */
 const SLICES = 10
@@ -72,8 +73,16 @@ export function createFeedSweeper({ sql, outage, sweepMs, random }: FeedSweeperO
           f.run <> ${currentRun(sql)} or changed.at is not null as changed
         from unnest(${users}::text[], ${runs}::text[], ${xids}::text[]) with ordinality as f (user_id, run, xid, n)
         left join lateral (
-          select t.ctid as at from holdfast.tasks t
-          where t.user_id = f.user_id and ${changedSince(sql, sql`f.xid::xid8`)} limit 1
+          (
+            select true as at from holdfast.tasks t
+            where t.user_id = f.user_id and ${changedSince(sql, sql`f.xid::xid8`)} limit 1
+          )
+          union all
+          (
+            select true from holdfast.conversations c
+            where ${conversationsChangedSince(sql, sql`f.user_id`, sql`f.xid::xid8`)} limit 1
+          )
+          limit 1
         ) changed on true
         order by f.n
       `

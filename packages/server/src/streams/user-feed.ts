@@ -3,7 +3,8 @@ import type { Hint } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import { NOTHING_HOT } from '../hot/hot-store.ts'
 import type { Presenter } from '../tasks/present-tasks.ts'
-import { syncTasks } from '../tasks/sync-tasks.ts'
+import { type SyncInput, syncTasks } from '../tasks/sync-tasks.ts'
+import { createFeedConversations } from './feed-conversations.ts'
 import { createFeedEntries } from './feed-entries.ts'
 import type { StreamOutage } from './stream-outage.ts'
 
@@ -11,7 +12,7 @@ import type { StreamOutage } from './stream-outage.ts'
 export interface FeedReader {
   /** What it begins with: all there is, or what changed since its cursor. */
   readonly snapshot: Uint8Array
-  /** What there is that it has not had, the newest state of each task; null if nothing. */
+  /** What there is that it has not had, the newest state of each task and conversation; null if nothing. */
   next(): Uint8Array | null
   /** Idempotent. */
   leave(): void
@@ -34,12 +35,15 @@ export interface UserFeedParts {
   sql: Sql
   present: Presenter
   outage: StreamOutage
+  /** Whether there are any. @default true */
+  conversations?: boolean | undefined
   /** It has just looked for itself. */
   onLook(): void
 }
 
 interface Reader {
   seq: number
+  conversationsSeq: number
   onNews(): void
 }
 
@@ -58,6 +62,7 @@ const MOST_REMEMBERED = 500
 export function createUserFeed(userId: string, parts: UserFeedParts): UserFeed {
   const { sql, present, outage } = parts
   const entries = createFeedEntries()
+  const conversations = createFeedConversations()
   const readers = new Set<Reader>()
   const joiners: Joiner[] = []
   let justRead = new Set<string>()
@@ -68,6 +73,9 @@ export function createUserFeed(userId: string, parts: UserFeedParts): UserFeed {
   let isClosed = false
   let retryMs = FIRST_RETRY_MS
   let retry: NodeJS.Timeout | undefined
+
+  const read = (input: Omit<SyncInput, 'userId'>) =>
+    syncTasks(sql, { userId, conversations: parts.conversations, ...input }, present)
 
   /** One look at a time: what a stream begins with is then never older than what the others have had. */
   async function look(): Promise<void> {
@@ -90,12 +98,13 @@ export function createUserFeed(userId: string, parts: UserFeedParts): UserFeed {
     const before = cursor
     try {
       const [answer, hot] = await Promise.all([
-        syncTasks(sql, { userId, cursor: before, known: entries.known(justRead), hot: NOTHING_HOT }, present),
+        read({ cursor: before, known: entries.known(justRead), hot: NOTHING_HOT }),
         present.hot(userId),
       ])
       cursor = answer.cursor
       justRead = remember(answer, before)
       entries.absorb(answer.tasks, before)
+      conversations.absorb(answer)
       entries.raise(hot, before)
       retryMs = FIRST_RETRY_MS
       outage.back()
@@ -133,13 +142,15 @@ export function createUserFeed(userId: string, parts: UserFeedParts): UserFeed {
         let answer: SyncAnswer | null = null
         if (cursor === null) {
           // What a resumed stream is not told, because it knows it, we must know too, to name its next change.
-          answer = await syncTasks(sql, { userId, hot }, present)
+          answer = await read({ hot })
           cursor = answer.cursor
           entries.absorb(answer.tasks, answer.cursor)
+          conversations.begin(answer)
         }
         if (answer === null || since !== null) {
-          answer = await syncTasks(sql, { userId, cursor: since, hot }, present)
+          answer = await read({ cursor: since, hot })
           entries.absorb(answer.tasks, cursor)
+          // Conversations that changed since the feed looked are found by its next look: its cursor is before them.
         }
         const snapshot = toSnapshot({ ...answer, tasks: answer.tasks.map(entries.newest) })
         for (const joiner of group) joiner.resolve(enter(joiner, snapshot))
@@ -152,12 +163,18 @@ export function createUserFeed(userId: string, parts: UserFeedParts): UserFeed {
   }
 
   function enter({ onNews }: Joiner, snapshot: Uint8Array): FeedReader {
-    const reader: Reader = { seq: entries.seq, onNews }
+    const reader: Reader = { seq: entries.seq, conversationsSeq: conversations.seq, onNews }
     readers.add(reader)
     return {
       snapshot,
       next() {
         if (!readers.has(reader)) return null
+        const told = conversations.after(reader.conversationsSeq)
+        if (told) {
+          reader.conversationsSeq = told.seq
+          tidy()
+          return told.bytes
+        }
         const chunk = entries.after(reader.seq, cursor ?? '')
         if (!chunk) return null
         reader.seq = chunk.seq
@@ -172,14 +189,21 @@ export function createUserFeed(userId: string, parts: UserFeedParts): UserFeed {
   }
 
   function deliver(): void {
-    for (const reader of readers) if (reader.seq < entries.seq) reader.onNews()
+    for (const reader of readers) {
+      if (reader.seq < entries.seq || reader.conversationsSeq < conversations.seq) reader.onNews()
+    }
     tidy()
   }
 
   function tidy(): void {
     let slowest = entries.seq
-    for (const { seq } of readers) slowest = Math.min(slowest, seq)
+    let slowestOfConversations = conversations.seq
+    for (const { seq, conversationsSeq } of readers) {
+      slowest = Math.min(slowest, seq)
+      slowestOfConversations = Math.min(slowestOfConversations, conversationsSeq)
+    }
     entries.trim(slowest)
+    conversations.trim(slowestOfConversations)
   }
 
   function hint(given: Hint): void {

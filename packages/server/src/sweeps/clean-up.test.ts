@@ -219,7 +219,7 @@ describe('rows of tasks that ended long ago (O6)', () => {
   })
 
   it('leave the message, and the file it shows until its own time', async () => {
-    const conversation = await createConversation(sql, 'ada', { title: 'Foxes' })
+    const { conversation } = await createConversation(sql, 'ada', { title: 'Foxes' })
     const { id } = await storedTask({ conversationId: conversation.id })
     await moveClock(sql, 8 * DAY)
     await sweepExpiredFiles(context())

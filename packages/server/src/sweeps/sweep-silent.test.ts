@@ -53,7 +53,9 @@ describe('sweepSilent, the watchdog (Q4)', () => {
     const taskId = await silentFor(121 * MINUTE)
     const context = createSweepContext(sql)
     expect(await sweepSilent(context)).toBe(1)
-    expect(context.alerts).toMatchObject([{ name: 'task-silent', key: 'image', details: { taskId } }])
+    expect(context.alerts).toMatchObject([
+      { name: 'task-silent', key: 'image', details: { taskId, traceId: 'trace' } },
+    ])
     expect((await findTask(sql, 'ada', taskId))?.status).toBe('running')
     const work = await workOf(taskId)
     expect(work?.dueMs).toBeLessThanOrEqual(0)

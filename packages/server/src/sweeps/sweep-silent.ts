@@ -67,13 +67,13 @@ function tell(alert: Alert, silent: readonly Silent[]): void {
     // They come longest first.
     const [longest] = tasks
     if (!longest) continue
-    const { provider, taskId, silentMs } = longest
+    const { provider, taskId, traceId, silentMs } = longest
     alert({
       name: 'task-silent',
       key: type,
       level: 'critical',
       message: `Nothing has been heard for too long of running tasks of the type "${type}". Look whether "${provider}" answers; each is polled once more and then ended, or kept, as its type says.`,
-      details: { type, provider, tasks: tasks.length, taskId, silentMs: Math.round(silentMs) },
+      details: { type, provider, tasks: tasks.length, taskId, traceId, silentMs: Math.round(silentMs) },
     })
   }
 }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startCuttableProxy } from '../../test/cuttable-proxy.ts'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
 import { createMemoryLog } from '../../test/memory-log.ts'
 import { createTestSettle } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
+import { untracedLines } from '../../test/untraced-lines.ts'
 import type { AlertNotice } from '../alerts/alert.ts'
 import { connect, type Sql, type Tx } from '../database/connect.ts'
 import { createConversation, listConversations } from '../plugins/conversations/conversations.ts'
@@ -46,6 +47,7 @@ beforeEach(() => {
   alerts = []
   logLines = []
 })
+afterEach(() => expect(untracedLines(logLines)).toEqual([]))
 
 /** A server's settle with these plugins besides conversations. */
 function settleWith(plugins: Plugin[], { limitMs = 2_000, through = sql } = {}) {
@@ -72,7 +74,7 @@ const exhibit = async (tx: Tx, { id }: { id: string }): Promise<void> => {
 }
 const gallery = async (taskId: string) => database.sql`select from gallery where task_id = ${taskId}`
 const inConversation = async (userId = 'ada') => {
-  const conversation = await createConversation(sql, userId, { title: 'foxes' })
+  const { conversation } = await createConversation(sql, userId, { title: 'foxes' })
   return makeRunningTask(sql, { userId, conversationId: conversation.id, placeholderId: 'p-1' })
 }
 const find = (taskId: string, userId = 'ada') => findTask(sql, userId, taskId)
@@ -141,6 +143,7 @@ describe('an app joins the finish (F11)', () => {
         createdAt: expect.any(Date),
         startedAt: expect.any(Date),
         finishedAt: expect.any(Date),
+        traceId: 'trace',
       },
     ])
   })
@@ -218,7 +221,7 @@ describe('a plugin that throws', () => {
         key: 'broken',
         level: 'critical',
         message: expect.stringContaining('"broken" keeps failing'),
-        details: { taskId: task.id, plugin: 'broken' },
+        details: { taskId: task.id, traceId: 'trace', plugin: 'broken' },
       },
     ])
     expect(logLines.join('')).toContain('always')
@@ -348,7 +351,8 @@ describe('an essential plugin that throws', () => {
     expect(await find(task.id, 'cat')).toMatchObject({ status: 'running', messageId: null })
     expect(await gallery(task.id)).toHaveLength(0)
     expect(app.calls).toHaveLength(0)
-    expect(alerts).toMatchObject([{ name: 'settle-held-up', key: 'money' }])
+    expect(alerts).toMatchObject([{ name: 'settle-held-up', key: 'money', details: { traceId: 'trace' } }])
+    expect(logLines.join('')).toContain('a task cannot end')
 
     works = true
     await settle(task.id, completed)

@@ -58,10 +58,12 @@ const STATEMENT_TOOK_TOO_LONG = '57014'
  */
 type Mode = 'together' | 'apart' | 'without'
 
-/** What went on in a try when it broke off. */
-interface Trace {
+/** What is known of a try, also when it broke off. */
+interface Try {
   /** Whose hook was running, or could have spoilt the commit. */
   blamed: Plugin | null
+  /** Of the request that created the task. Read before any plugin is asked. */
+  traceId: string | null
 }
 
 /**
@@ -79,11 +81,11 @@ export function createSettle(parts: SettleParts): Settle {
   function attempt(
     asked: SettleOptions & { taskId: string; settlement: Settlement },
     { mode, tooSlow }: { mode: Mode; tooSlow: ReadonlySet<Plugin> },
-    trace: Trace,
+    known: Try,
   ): Promise<SettleResult & { unsaved?: Unsaved[] }> {
     const { taskId, settlement } = asked
     const blame = (plugin: Plugin | null) => {
-      trace.blamed = plugin
+      known.blamed = plugin
     }
     return transaction(sql, async (tx, over) => {
       blame(null)
@@ -98,6 +100,7 @@ export function createSettle(parts: SettleParts): Settle {
 
       const place = { tx, over, limitMs }
       const [, before] = await Promise.all([limitStatements(place), readSettledTask(tx, taskId)])
+      known.traceId = before.traceId
       await joinTogether(place, { task: before, settlement }, essential, blame)
       blame(null)
       // What was held is spent or given back by now, which decides what the task has cost.
@@ -126,26 +129,31 @@ export function createSettle(parts: SettleParts): Settle {
     const tooSlow = new Set<Plugin>()
     let mode: Mode = 'together'
     for (let tries = 1; ; tries++) {
-      const trace: Trace = { blamed: null }
+      const known: Try = { blamed: null, traceId: null }
       try {
         const { unsaved, ...result } = await attempt(
           { ...options, taskId, settlement },
           { mode, tooSlow },
-          trace,
+          known,
         )
-        for (const { plugin, error } of unsaved ?? []) reportUnsaved(log, alert, { taskId, plugin, error })
+        for (const { plugin, error } of unsaved ?? []) {
+          reportUnsaved(log, alert, { taskId, traceId: known.traceId, plugin, error })
+        }
         // Not waited for: nobody shows hot progress of a task that has ended.
         if (result.kind === 'settled') void parts.hot?.forget([{ userId: result.userId, taskId }])
         return result
       } catch (error) {
-        const { blamed } = trace
+        const { blamed, traceId } = known
         // With no plugin to blame it is the database, or a fault of ours: whoever asked tries again later.
         if (blamed === null) throw error
         if (blamed.essential) {
-          if (!isDatabaseAway(error)) reportHeld(log, alert, { taskId, plugin: blamed.name, error })
+          if (!isDatabaseAway(error)) reportHeld(log, alert, { taskId, traceId, plugin: blamed.name, error })
           throw error
         }
-        log.warn({ err: error, taskId, plugin: blamed.name, tries }, 'a plugin threw while a task ended')
+        log.warn(
+          { err: error, taskId, traceId, plugin: blamed.name, tries },
+          'a plugin threw while a task ended',
+        )
         const isTooSlow = error instanceof HookTimedOut || errorCode(error) === STATEMENT_TOOK_TOO_LONG
         // Each try would hold a connection and locks for as long again.
         if (isTooSlow) tooSlow.add(blamed)
@@ -163,28 +171,31 @@ export function createSettle(parts: SettleParts): Settle {
 
 interface PluginFailure {
   taskId: string
+  traceId: string | null
   plugin: string
   error: unknown
 }
 
-function reportUnsaved(log: Logger, alert: Alert, { taskId, plugin, error }: PluginFailure): void {
-  log.error({ err: error, taskId, plugin }, 'a task ended without what a plugin should have written')
+function reportUnsaved(log: Logger, alert: Alert, { error, ...about }: PluginFailure): void {
+  const { plugin } = about
+  log.error({ err: error, ...about }, 'a task ended without what a plugin should have written')
   alert({
     name: 'save-failed',
     key: plugin,
     level: 'critical',
     message: `Plugin "${plugin}" keeps failing, and tasks end without what it writes. Mend it, then have them saved again.`,
-    details: { taskId, plugin },
+    details: about,
   })
 }
 
-function reportHeld(log: Logger, alert: Alert, { taskId, plugin, error }: PluginFailure): void {
-  log.error({ err: error, taskId, plugin }, 'a task cannot end without what a plugin should have written')
+function reportHeld(log: Logger, alert: Alert, { error, ...about }: PluginFailure): void {
+  const { plugin } = about
+  log.error({ err: error, ...about }, 'a task cannot end without what a plugin should have written')
   alert({
     name: 'settle-held-up',
     key: plugin,
     level: 'critical',
     message: `Plugin "${plugin}" fails, and tasks cannot end without it. They are tried again until it works.`,
-    details: { taskId, plugin },
+    details: about,
   })
 }

@@ -137,7 +137,7 @@ describe('plugins join the submit (F8)', () => {
 
 describe('conversations', () => {
   it('must be the user’s own', async () => {
-    const { id } = await createConversation(sql, 'bob', { title: 'foxes' })
+    const { id } = (await createConversation(sql, 'bob', { title: 'foxes' })).conversation
     const before = await dumpTables(sql)
     for (const conversationId of [id, '01a1e29c-8b2e-7a51-8bd0-bb5fa7e2c861']) {
       const body = { type: 'image', params: { prompt: 'a fox' }, conversationId }

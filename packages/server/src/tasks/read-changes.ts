@@ -1,5 +1,10 @@
 import type { PendingQuery, Row } from 'postgres'
 import type { Sql } from '../database/connect.ts'
+import {
+  changedConversations,
+  conversationsColumn,
+  firstConversations,
+} from '../plugins/conversations/read-conversations.ts'
 import { changedSince, currentCursor, currentRun, type SyncCursor } from './sync-cursor.ts'
 import type { KnownTasks } from './sync-tasks.ts'
 import { taskColumns } from './task-row.ts'
@@ -20,25 +25,29 @@ export interface Question {
   known: KnownTasks
   /** Tasks whose progress is further than the caller knows, by what the hot store says. */
   risen: readonly (readonly [id: string, progress: number])[]
+  /** Whether conversations are told of as well. */
+  conversations: boolean
 }
 
-/** For a caller who knows nothing. Not in the order of their ids. */
-export function readFirst(sql: Sql, userId: string) {
+/** For a caller who knows nothing. Not in the order of their ids. Conversations are in the first row. */
+export function readFirst(sql: Sql, userId: string, conversations: boolean) {
   return sql`
-    select ${currentCursor(sql)} as cursor, now() as now, '{}'::text[] as gone, task.*
+    select ${currentCursor(sql)} as cursor, now() as now, '{}'::text[] as gone, true as "goesOn",
+      ${conversationsColumn(sql, userId, conversations && firstConversations(sql, userId))}, task.*
     from (values (1)) once left join lateral (${unfinishedAndRecent(sql, userId, taskColumns(sql, 'listed'), recently(sql))}) task on true
   `
 }
 
 /**
  * Finds out which tasks are wanted before it reads them: `read_at` has the new cursor, `wanted` the ids of the tasks to
- * send (some twice), and `gone` the known ids that are nobody's.
+ * send (some twice), and `gone` the known ids that are nobody's. If the cursor turns out to be of another run, `goesOn` is
+ * false: then the conversations of a first answer are still to be read. Conversations are in the first row.
  *
  * What is not asked for is not in the statement, since planning it would take longer than executing the rest. And ids
  * are looked up by arrays, set against each other as sets, and one by one only where they differ: with a join,
  * PostgreSQL may read all that the user ever had, or compare each with each.
  */
-export function readChanges(sql: Sql, { userId, since, known, risen }: Question) {
+export function readChanges(sql: Sql, { userId, since, known, risen, conversations }: Question) {
   const ids = Object.keys(known)
   const anyKnown = ids.length > 0
   const recent = since === null ? recently(sql) : missed(sql, since)
@@ -50,11 +59,14 @@ export function readChanges(sql: Sql, { userId, since, known, risen }: Question)
     sql`and not (select goes_on from read_at)`,
   )
   // By the cursor as it was sent, which the planner can look up, so that it expects few.
+  const xid = sql`${since?.xid ?? null}::text::xid8`
+  const goesOn = sql`and (select goes_on from read_at)`
   const changed = sql`
     select t.id from holdfast.tasks t
-    where t.user_id = ${userId} and ${changedSince(sql, sql`${since?.xid ?? null}::text::xid8`)}
-      and (select goes_on from read_at)
+    where t.user_id = ${userId} and ${changedSince(sql, xid)} ${goesOn}
   `
+  const told =
+    since === null ? firstConversations(sql, userId) : changedConversations(sql, userId, xid, goesOn)
   const hot = sql`
     select r.id
     from unnest(${risen.map(([id]) => id)}::uuid[], ${risen.map(([, progress]) => progress)}::int[]) as r (id, progress)
@@ -86,7 +98,9 @@ export function readChanges(sql: Sql, { userId, since, known, risen }: Question)
       ${anyKnown ? sql`union all select id from differing where is_stale` : sql``}
       ${risen.length > 0 ? sql`union all ${hot}` : sql``}
     )
-    select read_at.cursor as cursor, now() as now, array(select id::text from gone) as gone, task.*
+    select read_at.cursor as cursor, now() as now, array(select id::text from gone) as gone,
+      ${since === null || !conversations ? sql`true` : sql`read_at.goes_on`} as "goesOn",
+      ${conversationsColumn(sql, userId, conversations && told)}, task.*
     from read_at left join lateral (
       select ${taskColumns(sql, 'listed')} from holdfast.tasks t where t.id = any(array(select id from wanted))
     ) task on true

@@ -4,6 +4,7 @@ import { makeRunningTask, makeTask } from '../../test/make-task.ts'
 import { createMemoryLog } from '../../test/memory-log.ts'
 import { createTestSettle } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
+import { untracedLines } from '../../test/untraced-lines.ts'
 import type { Sql, Tx } from '../database/connect.ts'
 import { createConversation, listConversations } from '../plugins/conversations/conversations.ts'
 import { conversationsPlugin } from '../plugins/conversations/conversations-plugin.ts'
@@ -59,7 +60,7 @@ function createWorld() {
 type World = ReturnType<typeof createWorld>
 
 async function unsaved(world: World, broken: Partial<World['broken']>, userId = 'ada') {
-  const conversation = await createConversation(sql, userId, { title: 'foxes' })
+  const { conversation } = await createConversation(sql, userId, { title: 'foxes' })
   const task = await makeRunningTask(sql, { userId, conversationId: conversation.id, placeholderId: 'p-1' })
   Object.assign(world.broken, broken)
   await world.settle(task.id, completed)
@@ -133,6 +134,7 @@ describe('saving again (F12)', () => {
       messageId: expect.any(String),
     })
     expect(world.lines.join('')).toContain('app is out of order')
+    expect(untracedLines(world.lines)).toEqual([])
     expect(await galleryOf(taskId)).toHaveLength(0)
     world.broken.app = false
     expect(await world.save('ada', taskId)).toMatchObject({ saveState: 'saved' })

@@ -40,7 +40,10 @@ export function createSave({ sql, plugins, log, pluginLimitMs: limitMs = PLUGIN_
       const asked = plugins.filter(({ name }) => before.includes(name))
       const failed = await joinApart(place, { task }, asked)
       for (const { plugin, error } of failed) {
-        log.error({ err: error, taskId, plugin }, 'a plugin failed again to write what belongs to a task')
+        log.error(
+          { err: error, taskId, traceId: task.traceId, plugin },
+          'a plugin failed again to write what belongs to a task',
+        )
       }
       const left = failed.map(({ plugin }) => plugin)
       if (left.length < before.length) {

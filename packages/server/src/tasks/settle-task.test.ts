@@ -60,7 +60,7 @@ function dyingAt(nth: number): Sql {
 
 describe('finishing is one transaction (F4, F11)', () => {
   it('writes status, result, message and unread mark together', async () => {
-    const conversation = await createConversation(sql, 'ada', { title: 'foxes' })
+    const { conversation } = await createConversation(sql, 'ada', { title: 'foxes' })
     const task = await makeRunningTask(sql, { conversationId: conversation.id, placeholderId: 'p-1' })
     expect(await settleTask(sql, task.id, completed)).toEqual({ kind: 'settled', userId: 'ada' })
 
@@ -97,7 +97,7 @@ describe('finishing is one transaction (F4, F11)', () => {
   })
 
   it('leaves nothing behind when it is killed at any query', async () => {
-    const conversation = await createConversation(sql, 'eve', { title: 'foxes' })
+    const { conversation } = await createConversation(sql, 'eve', { title: 'foxes' })
     const task = await makeRunningTask(sql, { userId: 'eve', conversationId: conversation.id })
     const before = await dumpTables(sql)
     let killed = 0
@@ -114,7 +114,7 @@ describe('finishing is one transaction (F4, F11)', () => {
   })
 
   it('leaves nothing behind when PostgreSQL refuses the last part of it', async () => {
-    const conversation = await createConversation(sql, 'fay', { title: 'foxes' })
+    const { conversation } = await createConversation(sql, 'fay', { title: 'foxes' })
     const task = await makeRunningTask(sql, { userId: 'fay', conversationId: conversation.id })
     const before = await dumpTables(sql)
     const unwritable: Settlement = {
@@ -126,7 +126,7 @@ describe('finishing is one transaction (F4, F11)', () => {
   })
 
   it('makes no message without a conversation (F14), nor for a task that failed or was cancelled', async () => {
-    const conversation = await createConversation(sql, 'gus', { title: 'foxes' })
+    const { conversation } = await createConversation(sql, 'gus', { title: 'foxes' })
     const alone = await makeRunningTask(sql, { userId: 'gus' })
     await settleTask(sql, alone.id, completed)
     const failed = await makeRunningTask(sql, { userId: 'gus', conversationId: conversation.id })
@@ -142,7 +142,7 @@ describe('finishing is one transaction (F4, F11)', () => {
   })
 
   it('works with no files and with a conversation that is gone by now', async () => {
-    const conversation = await createConversation(sql, 'hal', { title: 'foxes' })
+    const { conversation } = await createConversation(sql, 'hal', { title: 'foxes' })
     const task = await makeRunningTask(sql, { userId: 'hal', conversationId: conversation.id })
     await sql`delete from holdfast.conversations where id = ${conversation.id}`
     await settleTask(sql, task.id, { status: 'completed', outputs: [] })
@@ -157,7 +157,7 @@ describe('finishing is one transaction (F4, F11)', () => {
 
 describe('two observers of one finish (F10)', () => {
   it('change the row once, whoever they are and however many', async () => {
-    const conversation = await createConversation(sql, 'ida', { title: 'foxes' })
+    const { conversation } = await createConversation(sql, 'ida', { title: 'foxes' })
     const tasks = await Promise.all(
       Array.from({ length: 10 }, () =>
         makeRunningTask(sql, { userId: 'ida', conversationId: conversation.id }),

@@ -1,4 +1,7 @@
+import type { PendingQuery, Row } from 'postgres'
 import type { Sql } from '../database/connect.ts'
+
+type Fragment = PendingQuery<Row[]>
 
 /**
  * How far a caller has read. The transaction id counts only within one run of one PostgreSQL: a restored dump, a
@@ -40,7 +43,9 @@ export function currentCursor(sql: Sql) {
 /**
  * What a cursor of this run has not seen. The upper bound leaves out rows that a restore brought along from a server
  * whose counter was ahead: they would come with every answer.
+ *
+ * @param row the name that the statement gives to the table
  */
-export function changedSince(sql: Sql, xid: ReturnType<Sql>) {
-  return sql`t.changed_xid >= ${xid} and t.changed_xid < pg_snapshot_xmax(pg_current_snapshot())`
+export function changedSince(sql: Sql, xid: Fragment, row: Fragment = sql`t`) {
+  return sql`${row}.changed_xid >= ${xid} and ${row}.changed_xid < pg_snapshot_xmax(pg_current_snapshot())`
 }

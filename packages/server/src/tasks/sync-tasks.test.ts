@@ -43,10 +43,12 @@ describe('a first sync', () => {
     expect(await idsOf('old')).toEqual([])
   })
 
-  it('of somebody without tasks is empty and still has a cursor and a time', async () => {
+  it('of somebody without tasks or conversations is empty and still has a cursor and a time', async () => {
     expect(await syncTasks(sql, { userId: 'nobody' })).toEqual({
       tasks: [],
       gone: [],
+      conversations: [],
+      unreadConversations: 0,
       cursor: expect.stringMatching(/^[0-9a-f]+\.\d+\.\d+$/),
       now: expect.any(String),
     })

@@ -2,6 +2,11 @@ import { isNewer, type SyncAnswer } from '@holdfast/shared'
 import type { Sql } from '../database/connect.ts'
 import { takeRows } from '../database/take-rows.ts'
 import { raiseProgress } from '../hot/raise-progress.ts'
+import {
+  type ReadConversations,
+  readConversations,
+  toConversationList,
+} from '../plugins/conversations/read-conversations.ts'
 import { type Presenter, withoutUrls } from './present-tasks.ts'
 import { readChanges, readFirst } from './read-changes.ts'
 import { parseCursor } from './sync-cursor.ts'
@@ -15,14 +20,25 @@ export interface SyncInput {
   cursor?: string | null
   /** What the hot store says, if it was asked already. */
   hot?: ReadonlyMap<string, number>
+  /** Whether there are any to tell of. @default true */
+  conversations?: boolean | undefined
+}
+
+interface AnswerRow extends Partial<TaskRow> {
+  cursor: string
+  now: Date
+  gone: string[]
+  goesOn: boolean
+  /** Null in all rows but the first, and where there are none to tell of. */
+  conversations: ReadConversations | null
 }
 
 /** Others may write to the hot store what is no task; PostgreSQL would refuse the whole question. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * What a caller does not know yet. With a cursor: what changed since. Without one: all unfinished tasks, and those
- * that ended lately.
+ * What a caller does not know yet. With a cursor: what changed since. Without one: all unfinished tasks, those that ended
+ * lately, and the conversations that a page shows first.
  *
  * The cursor is the oldest transaction that was still running when the rows were read, and rows are found by the
  * transaction that wrote them last: a slow transaction that commits after the read is at or above the cursor and
@@ -31,7 +47,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
  */
 export async function syncTasks(
   sql: Sql,
-  { userId, known = {}, cursor = null, ...given }: SyncInput,
+  { userId, known = {}, cursor = null, conversations = true, ...given }: SyncInput,
   present: Presenter = withoutUrls,
 ): Promise<SyncAnswer> {
   // Progress that is only hot has not touched the row: what is further than the caller knows is looked up by its id.
@@ -41,11 +57,13 @@ export async function syncTasks(
 
   const isFirst = since === null && Object.keys(known).length === 0
   const rows = takeRows(
-    await sql<(Partial<TaskRow> & { cursor: string; now: Date; gone: string[] })[]>`
-      ${isFirst ? readFirst(sql, userId) : readChanges(sql, { userId, since, known, risen })}
+    await sql<AnswerRow[]>`
+      ${isFirst ? readFirst(sql, userId, conversations) : readChanges(sql, { userId, since, known, risen, conversations })}
     `,
   )
   const [first] = rows
+  // Later than the cursor, so that nothing is lost in between.
+  const read = first?.goesOn ? first.conversations : await readConversations(sql, userId)
   return {
     tasks: await present.tasks(
       rows
@@ -55,6 +73,7 @@ export async function syncTasks(
       hot,
     ),
     gone: first?.gone ?? [],
+    ...(conversations ? toConversationList(read) : {}),
     cursor: first?.cursor ?? '',
     now: (first?.now ?? new Date(0)).toISOString(),
   }

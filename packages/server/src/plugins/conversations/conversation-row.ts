@@ -5,12 +5,14 @@ export interface ConversationRow {
   id: string
   title: string
   unread: number
-  lastMessageAt: Date | null
-  createdAt: Date
+  /** Text where PostgreSQL made JSON of the row. */
+  lastMessageAt: Date | string | null
+  createdAt: Date | string
+  version: number
 }
 
 export function conversationColumns(sql: Sql) {
-  return sql`c.id, c.title, c.unread_count as unread, c.last_message_at as "lastMessageAt", c.created_at as "createdAt"`
+  return sql`c.id, c.title, c.unread_count as unread, c.last_message_at as "lastMessageAt", c.created_at as "createdAt", c.version`
 }
 
 export function toConversation(row: ConversationRow): Conversation {
@@ -18,7 +20,8 @@ export function toConversation(row: ConversationRow): Conversation {
     id: row.id,
     title: row.title,
     unread: row.unread,
-    lastMessageAt: row.lastMessageAt?.toISOString() ?? null,
-    createdAt: row.createdAt.toISOString(),
+    lastMessageAt: row.lastMessageAt && new Date(row.lastMessageAt).toISOString(),
+    createdAt: new Date(row.createdAt).toISOString(),
+    version: row.version,
   }
 }

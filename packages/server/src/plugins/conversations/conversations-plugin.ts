@@ -5,12 +5,21 @@ import { writeMessage } from './write-message.ts'
 /** Tasks may belong to a conversation of their user, and leave a message there when they complete. */
 export const conversationsPlugin: Plugin = {
   name: 'conversations',
-  async beforeSubmit(tx, { userId, conversationId }) {
+  async beforeSubmit(tx, { userId, conversationId, conversation }) {
     if (conversationId === null) return
-    // Kept from being removed until the task that refers to it is there.
-    const [own] = await tx`
-      select from holdfast.conversations where id = ${conversationId} and user_id = ${userId} for key share
-    `
+    // Sent together, and done in this order. Two submits that make the same conversation wait for each other here.
+    const [, [own]] = await Promise.all([
+      conversation &&
+        tx`
+          insert into holdfast.conversations (id, user_id, title)
+          values (${conversation.id}, ${userId}, ${conversation.title})
+          on conflict (id) do nothing
+        `,
+      // Kept from being removed until the task that refers to it is there.
+      tx`
+        select from holdfast.conversations where id = ${conversationId} and user_id = ${userId} for key share
+      `,
+    ])
     if (!own) throw new HoldfastError('NOT_FOUND', 'There is no such conversation.')
   },
   async onSettled(tx, task) {
@@ -21,11 +30,12 @@ export const conversationsPlugin: Plugin = {
 /** In its place where conversations are switched off. What was begun in one before can still be retried. */
 export const noConversationsPlugin: Plugin = {
   name: 'no-conversations',
-  async beforeSubmit(_, { conversationId, retryOf }) {
+  async beforeSubmit(_, { conversationId, conversation, retryOf }) {
     if (conversationId !== null && retryOf === null) {
+      const field = conversation ? 'conversation' : 'conversationId'
       throw new HoldfastError(
         'INVALID_REQUEST',
-        'conversationId: this server keeps no conversations. Leave it out; metadata can carry an id of your own.',
+        `${field}: this server keeps no conversations. Leave it out; metadata can carry an id of your own.`,
       )
     }
   },

@@ -29,7 +29,7 @@ export async function writeMessage(tx: Tx, task: SettledTask): Promise<void> {
     tx`update holdfast.artifacts set message_id = ${message.id} where task_id = ${task.id}`,
     tx`update holdfast.tasks set message_id = ${message.id} where id = ${task.id}`,
     tx`
-      update holdfast.conversations set unread_count = unread_count + 1, last_message_at = now(), updated_at = now()
+      update holdfast.conversations set unread_count = unread_count + 1, last_message_at = now()
       where id = ${task.conversationId}
     `,
   ])

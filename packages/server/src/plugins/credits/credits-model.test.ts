@@ -21,7 +21,7 @@ import { giveBack } from './give-back.ts'
 
 const WORKERS = 4
 const USERS = ['ada', 'bob'] as const
-const RUNS = 30
+const RUNS = 60
 /** Few enough that users run out of them now and then. */
 const INITIAL = 13
 const PRICE = 4
@@ -42,7 +42,8 @@ const ACTIONS = {
   'time out': 2,
   'cancel by the user': 3,
   'cancel by the provider': 1,
-  retry: 3,
+  /** Most find a task that cannot be retried. */
+  retry: 9,
   'give back': 3,
   'lose a file': 2,
   grant: 2,
@@ -99,10 +100,19 @@ async function startRun(onCancel: CancelPolicy) {
   const run = crypto.randomUUID().slice(0, 8)
   const users = USERS.map((name) => `${name}-${run}`)
   const conversations = await Promise.all(
-    users.map(async (userId) => (await createConversation(database.sql, userId, { title: 'foxes' })).id),
+    users.map(
+      async (userId) => (await createConversation(database.sql, userId, { title: 'foxes' })).conversation.id,
+    ),
   )
   const taskIds: string[] = []
+  const ownIds = new Map<string, string[]>(users.map((userId) => [userId, []]))
   const done = new Map<string, number>()
+
+  function remember(userId: string, taskId: string) {
+    if (taskIds.includes(taskId)) return
+    taskIds.push(taskId)
+    ownIds.get(userId)?.push(taskId)
+  }
 
   async function take(sql: Sql, { action, user, pick }: Step): Promise<void> {
     const world = createCreditsWorld(sql, {
@@ -114,15 +124,18 @@ async function startRun(onCancel: CancelPolicy) {
       },
     })
     const userId = users[user] ?? ''
-    const taskId = taskIds[pick % Math.max(1, taskIds.length)] ?? crypto.randomUUID()
+    const pickFrom = (ids: readonly string[]) => ids[pick % Math.max(1, ids.length)] ?? crypto.randomUUID()
+    const taskId = pickFrom(taskIds)
+    // Users see only their own tasks: of all tasks, too few cancels and retries would do anything.
+    const ownId = pickFrom(ownIds.get(userId) ?? [])
     const body = { conversationId: conversations[user] ?? null }
     switch (action) {
       case 'submit':
-        taskIds.push((await world.make(userId, body)).id)
+        remember(userId, (await world.make(userId, body)).id)
         return
       case 'submit with a key': {
         const { id } = await world.make(userId, body, { idempotencyKey: `${run}-${pick % 4}` })
-        if (!taskIds.includes(id)) taskIds.push(id)
+        remember(userId, id)
         return
       }
       case 'send':
@@ -161,14 +174,14 @@ async function startRun(onCancel: CancelPolicy) {
         })
         return
       case 'cancel by the user':
-        await cancelTask(sql, world.settle, userId, taskId)
+        await cancelTask(sql, world.settle, userId, ownId)
         return
       case 'cancel by the provider':
         await world.settle(taskId, { status: 'cancelled', by: 'provider' })
         return
       case 'retry': {
-        const input = { userId, taskId, idempotencyKey: null, traceId: 'trace' }
-        taskIds.push((await retryTask(sql, world.submit, input)).task.id)
+        const input = { userId, taskId: ownId, idempotencyKey: null, traceId: 'trace' }
+        remember(userId, (await retryTask(sql, world.submit, input)).task.id)
         return
       }
       case 'give back':

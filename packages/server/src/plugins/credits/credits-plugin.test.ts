@@ -115,7 +115,7 @@ describe('ending ends the hold (F11, F13)', () => {
   it('completed: it is spent, and the message says what it cost (F12)', async () => {
     const world = createCreditsWorld(sql)
     const userId = newUser()
-    const conversation = await createConversation(sql, userId, { title: 'foxes' })
+    const { conversation } = await createConversation(sql, userId, { title: 'foxes' })
     const task = await world.make(userId, { conversationId: conversation.id })
     await world.accept(task.id)
     await world.settle(task.id, ENDS.completed)

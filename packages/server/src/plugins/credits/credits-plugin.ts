@@ -53,10 +53,10 @@ export function createCreditsPlugin(
     tellShortfall(task, decided)
   }
 
-  function tellBroken({ id, type, userId }: SettledTask, reason: string): void {
+  function tellBroken({ id, type, userId, traceId }: SettledTask, reason: string): void {
     const message = `The price of "${type}" could not be computed from what the provider says it took (${reason}). Task ${id} cost what was held for it.`
     told?.log.error(
-      { taskId: id, userId, type, reason },
+      { taskId: id, traceId, userId, type, reason },
       'a price could not be computed; the hold was charged',
     )
     told?.alert({
@@ -64,20 +64,23 @@ export function createCreditsPlugin(
       key: type,
       level: 'critical',
       message,
-      details: { taskId: id, type },
+      details: { taskId: id, traceId, type },
     })
   }
 
-  function tellShortfall({ id, type, userId }: SettledTask, decided: Charge): void {
+  function tellShortfall({ id, type, userId, traceId }: SettledTask, decided: Charge): void {
     if (decided.kind !== 'capture' || decided.shortfall === 0) return
     const { amount, shortfall } = decided
-    told?.log.warn({ taskId: id, userId, type, amount, shortfall }, 'a task cost more than could be taken')
+    told?.log.warn(
+      { taskId: id, traceId, userId, type, amount, shortfall },
+      'a task cost more than could be taken',
+    )
     told?.alert({
       name: 'credits-shortfall',
       key: type,
       level: 'critical',
       message: `A task of type "${type}" cost ${shortfall} credits more than could be taken. Put more aside when it is submitted, or set allowOverrun.`,
-      details: { taskId: id, type, amount, shortfall },
+      details: { taskId: id, traceId, type, amount, shortfall },
     })
   }
 

@@ -29,7 +29,7 @@ const submit = async (client: HoldfastClient, input: SubmitInput = submitBody) =
 const submitBody = { type: 'image', params: { prompt: 'a lighthouse' } }
 
 describe('restoring', () => {
-  it('F2 C5: restores 20 tasks with one sync and one stream', async () => {
+  it('restores 20 tasks with one sync and one stream', async () => {
     for (let n = 0; n < 20; n++) server.put('alice')
     server.put('bob')
     const { client, signIn } = browser.openTab()
@@ -41,7 +41,7 @@ describe('restoring', () => {
     expect(server.requests[1]?.headers['last-event-id']).toBe('22')
   })
 
-  it('F2: paints from the local copy while the network is down, and goes on when it returns', async () => {
+  it('paints from the local copy while the network is down, and goes on when it returns', async () => {
     const task = server.put('alice', { status: 'running', progress: 40 })
     const before = browser.openTab()
     await before.signIn()
@@ -65,7 +65,7 @@ describe('restoring', () => {
     expect(state(client).tasks[task.id]).toMatchObject({ progress: 70, stale: false })
   })
 
-  it('F2: a refresh that gets through brings the stream back at once', async () => {
+  it('a refresh that gets through brings the stream back at once', async () => {
     server.goDown()
     const { client, signIn } = browser.openTab()
     await signIn()
@@ -77,7 +77,7 @@ describe('restoring', () => {
     await pushing(client)
   })
 
-  it('F2: comes back by itself, without any event of the browser', async () => {
+  it('comes back by itself, without any event of the browser', async () => {
     server.goDown()
     const { client, signIn } = browser.openTab()
     await signIn()
@@ -124,7 +124,7 @@ describe('restoring', () => {
     expect(sync?.body.known).toEqual({ [kept.id]: [1, null], [lost.id]: [1, null] })
   })
 
-  it('C8 C7: says once what was restored, oldest first, and nothing of what has ended or is overdue', async () => {
+  it('says once what was restored, oldest first, and nothing of what has ended or is overdue', async () => {
     const second = server.put('alice', { createdAt: '2026-01-02T00:00:00.000Z' })
     const first = server.put('alice', { createdAt: '2026-01-01T00:00:00.000Z' })
     server.put('alice', { status: 'completed', finishedAt: new Date().toISOString() })
@@ -138,7 +138,7 @@ describe('restoring', () => {
     expect(restored).toEqual([[first.id, second.id]])
   })
 
-  it('C8: says when a known task ends, once', async () => {
+  it('says when a known task ends, once', async () => {
     const task = server.put('alice')
     const { client, signIn } = browser.openTab()
     const settled: [string, string][] = []
@@ -230,7 +230,7 @@ describe('addresses of files', () => {
 })
 
 describe('submitting', () => {
-  it('F16: shows the task as soon as the server has it', async () => {
+  it('shows the task as soon as the server has it', async () => {
     const { client, signIn } = browser.openTab()
     await signIn()
     const task = await submit(client, { ...submitBody, placeholderId: 'mine' })
@@ -258,7 +258,7 @@ describe('submitting', () => {
     expect(new Set(posts.map((request) => request.headers['idempotency-key']))).toHaveProperty('size', 1)
   })
 
-  it('F8: takes the key of an earlier try, so that a wish whose answer was lost is one task', async () => {
+  it('takes the key of an earlier try, so that a wish whose answer was lost is one task', async () => {
     const { client, signIn } = browser.openTab()
     await signIn()
     await pushing(client)
@@ -282,7 +282,7 @@ describe('submitting', () => {
     expect(server.count('POST', '/v1/tasks')).toBe(1)
   })
 
-  it('F9: retries as a new task and cancels a running one', async () => {
+  it('retries as a new task and cancels a running one', async () => {
     const { client, signIn } = browser.openTab()
     await signIn()
     const failed = server.put('alice', { status: 'failed', placeholderId: 'card' })
@@ -322,11 +322,13 @@ describe('submitting', () => {
   it('reads conversations, and all pages of their messages', async () => {
     const { client, signIn } = browser.openTab()
     await signIn()
-    const { id } = await createConversations(client).create({ title: 'Lighthouses' })
-    expect(await createConversations(client).list()).toEqual([])
+    const made = await createConversations(client).create({ title: 'Lighthouses' })
+    const { id } = made
+    server.putConversation('bob')
+    expect(await createConversations(client).list()).toEqual([made])
     expect(await createConversations(client).overview()).toEqual({
-      conversations: [],
-      unreadConversations: 3,
+      conversations: [made],
+      unreadConversations: 0,
     })
     const messages = await createConversations(client).messages(id)
     expect(messages.map((message) => message.id)).toEqual(['message-0', 'message-1', 'message-2'])
@@ -351,12 +353,47 @@ describe('accounts', () => {
     const { client, signIn, tokens } = browser.openTab()
     await signIn()
     await pushing(client)
-    expect(tokens).toEqual([{ fresh: false }, { fresh: true }, { fresh: false }, { fresh: true }])
+    // The stream takes the token that the first call had renewed.
+    expect(tokens).toEqual([{ fresh: false }, { fresh: true }, { fresh: false }])
 
     server.refuseToken('alice.fresh')
     tokens.length = 0
     await expect(client.refresh()).rejects.toMatchObject({ code: 'TOKEN_EXPIRED', status: 401 })
     expect(tokens).toEqual([{ fresh: false }, { fresh: true }])
+  })
+
+  it('renews an expired token once for eight submits', async () => {
+    const { client, signIn, tokens } = browser.openTab()
+    await signIn()
+    await pushing(client)
+    server.refuseToken('alice')
+    tokens.length = 0
+    const tasks = await Promise.all(Array.from({ length: 8 }, () => submit(client)))
+    expect(new Set(tasks.map(({ id }) => id)).size).toBe(8)
+    expect(tokens.filter(({ fresh }) => fresh)).toHaveLength(1)
+  })
+
+  it('sends the token to no other host, and does not even ask for it', async () => {
+    const { client, signIn, tokens } = browser.openTab()
+    await signIn()
+    await pushing(client)
+    tokens.length = 0
+    const asked = server.requests.length
+    const { port } = new URL(server.url)
+    for (const path of [
+      `http://localhost:${port}/v1/tasks`,
+      `//localhost:${port}/v1/tasks`,
+      '@localhost/v1',
+    ]) {
+      await expect(client.request('GET', path)).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+        status: null,
+      })
+    }
+    expect(tokens).toEqual([])
+    expect(server.requests).toHaveLength(asked)
+    await client.request('GET', `${server.url}/v1/tasks`)
+    expect(server.requests).toHaveLength(asked + 1)
   })
 
   it('survives a getToken that throws, and takes a new one for the same user', async () => {
@@ -368,7 +405,7 @@ describe('accounts', () => {
     await pushing(client)
   })
 
-  it('F3: log-out leaves nothing in memory or on disk; log-in brings it back from the server', async () => {
+  it('log-out leaves nothing in memory or on disk; log-in brings it back from the server', async () => {
     const { client, signIn, sessionStorage } = browser.openTab()
     await signIn()
     await pushing(client)
@@ -400,6 +437,7 @@ describe('accounts', () => {
     const { client, signIn } = browser.openTab()
     await signIn()
     await pushing(client)
+    browser.clock.advance(250)
     await client.setUser(null)
     expect(state(client)).toMatchObject({ userId: null, tasks: {} })
     server.goDown()

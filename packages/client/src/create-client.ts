@@ -1,6 +1,8 @@
 import { placeholderIdOf, type Task } from '@holdfast/shared'
 import type { ClientEvents } from './accounts/client-events.ts'
+import { appScope } from './accounts/scope.ts'
 import type { Session, SessionInsight, User } from './accounts/session.ts'
+import { signOutEveryone } from './accounts/sign-out-everyone.ts'
 import { startSession } from './accounts/start-session.ts'
 import { browserEnvironment, type Environment } from './environment/environment.ts'
 import { randomId } from './environment/random-id.ts'
@@ -31,7 +33,7 @@ export interface SubmitInput<Type extends string = string, Params = Record<strin
   type: Type
   params: Params
   /**
-   * Submits with the same key and content are one task, so a wish that is sent again is not made twice.
+   * Submits with the same key and content are one task, so that what is sent again is not made twice.
    * @default a new one for each call
    */
   idempotencyKey?: string
@@ -55,20 +57,24 @@ export interface HoldfastClient {
   /** A read-only zustand store. */
   readonly store: ReadonlyStore
   /**
-   * Signs in, switches user, or with null just stops, deleting nothing. The same id again only replaces `getToken`.
+   * Signs in, switches user, or with null just stops, deleting and writing nothing. The same id again only replaces `getToken`.
    * Resolves when the local copy is painted; it waits for no network.
    */
   setUser(user: User | null): Promise<void>
   /**
    * Ends the session in every tab of this browser: aborts, drops late replies, clears memory, deletes the local copy.
-   * What is not yet sent or saved waits for this user's next log-in; with `forget` it goes too.
+   * What is not yet sent or saved waits for this user's next log-in; with `forget` it goes too. Before anybody has
+   * signed in to this page it does the same for every user of this app who has left something in this browser.
    */
   logout(options?: { forget?: boolean }): Promise<void>
-  /** Resolves when the wish is written down; it shows at once, and is sent now or when there is a network. */
+  /** Resolves when it is on disk; it shows at once, and is sent now or when there is a network. */
   submit(input: SubmitInput): Promise<Submission>
   /** Sends one again that was refused or given up. */
   resend(key: string): Promise<void>
-  /** Takes one that is not sent off the list. */
+  /**
+   * Takes one that is not sent off the list. If the server has it all the same, because a request is under way or its
+   * answer was lost, its task is cancelled.
+   */
   discard(key: string): Promise<void>
   cancel(taskId: string): Promise<Task>
   /** A failed or cancelled task again, as a new task that takes over its placeholder. */
@@ -82,6 +88,8 @@ export interface HoldfastClient {
    * `createConversations(client)` and `readCredits(client)` are made of it, and so can calls of your own be.
    */
   request: Http['json']
+  /** @internal For `createConversations`. Throws if nobody is signed in. */
+  session(): Pick<Session, 'http' | 'learnConversations'>
   /** Returns the undo. */
   on<E extends keyof ClientEvents>(event: E, listener: (payload: ClientEvents[E]) => void): () => void
   /**
@@ -121,7 +129,7 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
   }
 
   /** Ends the session and empties the store at once; what is left to wait for is the disk. */
-  async function leave(finish: (ending: Session) => Promise<void>) {
+  async function leave(finish: (ending: Session) => Promise<void> | void) {
     const ending = session
     session = undefined
     if (!ending) return
@@ -132,6 +140,13 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
 
   const end = () => leave((ending) => ending.end())
 
+  const environmentNow = (): Environment => ({ ...browserEnvironment(), ...options.environment })
+
+  async function logout({ forget = false } = {}) {
+    if (session) return leave((ending) => ending.purge({ tellOthers: true, forget }))
+    return signOutEveryone(environmentNow(), appScope(options.app ?? 'app', options.deployment), forget)
+  }
+
   async function setUser(user: User | null) {
     if (session && user?.id === store.getState().userId) {
       session.setToken(user.getToken)
@@ -139,7 +154,7 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
     }
     const ended = end()
     if (!user) return ended
-    const environment = { ...browserEnvironment(), ...options.environment }
+    const environment = environmentNow()
     const started = startSession({
       user,
       app: options.app ?? 'app',
@@ -168,10 +183,10 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
   return {
     store,
     setUser,
-    logout: ({ forget = false } = {}) => leave((ending) => ending.purge({ tellOthers: true, forget })),
+    logout,
     async submit({ idempotencyKey: key = randomId(), placeholderId = key, ...rest }) {
-      const wish = { key, body: { ...rest, placeholderId }, retryOf: null }
-      const { durable, task } = await current().submit(wish)
+      const intent = { key, body: { ...rest, placeholderId }, retryOf: null }
+      const { durable, task } = await current().submit(intent)
       return { key, placeholderId, storage: durable ? 'durable' : 'memory', task }
     },
     resend: async (key) => current().outbox.resend(key),
@@ -196,6 +211,7 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
     },
     refresh: async () => current().refresh(),
     request: async (...call) => current().http.json(...call),
+    session: current,
     on(event, listener) {
       const entry = { event, listener }
       listeners.add(entry)
@@ -209,6 +225,6 @@ export function createClient(options: ClientOptions = {}): HoldfastClient {
       }
     },
     inspect: () => ({ ...store.getState(), session: session?.inspect() ?? null }),
-    close: end,
+    close: () => leave((ending) => ending.close()),
   }
 }

@@ -26,11 +26,8 @@ export type { Clock } from './environment/clock.ts'
 export { browserEnvironment, type Environment } from './environment/environment.ts'
 export { HoldfastError } from './holdfast-error.ts'
 export type { SettleHandler } from './inbox/inbox.ts'
-export {
-  createMessageListAdapter,
-  type MessageListEntry,
-  type MessageListOptions,
-} from './placeholders/message-list.ts'
+export type { Waiting } from './outbox/intent.ts'
+export { mergeThread, type ThreadEntry, type ThreadOptions } from './placeholders/merge-thread.ts'
 export type { Origin } from './placeholders/origin.ts'
 export {
   type Placeholder,

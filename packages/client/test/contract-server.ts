@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import {
+  type Conversation,
   isNewer,
   isTerminal,
   nameChange,
@@ -42,6 +43,7 @@ type Mishap =
  */
 export async function startContractServer() {
   const tasks = new Map<string, { task: Task; user: string; changed: number }>()
+  const conversations = new Map<string, { conversation: Conversation; user: string; changed: number }>()
   const keys = new Map<string, string>()
   const streams = new Set<Stream>()
   const requests: SeenRequest[] = []
@@ -113,7 +115,7 @@ export async function startContractServer() {
       if (id && !original) return refuse('NOT_FOUND')
       const task = known
         ? tasks.get(known)?.task
-        : put(user, original ? { ...retryOf(original) } : (body as Partial<Task>))
+        : put(user, original ? retryOf(original) : taskOf(user, body))
       if (!task) return refuse('INTERNAL')
       keys.set(key, task.id)
       if (mishap?.kind === 'lose-answer') return void request.socket.destroy()
@@ -149,12 +151,61 @@ export async function startContractServer() {
         nextCursor: page < 2 ? String(page + 1) : null,
       })
     }
-    if (resource === 'conversations' && id && verb === 'read') return send(200, { conversation: { id } })
-    if (resource === 'conversations' && method === 'POST') {
-      return send(201, { conversation: { id: randomUUID(), title: body.title } })
+    if (resource === 'conversations' && id && verb === 'read') {
+      const held = conversations.get(id)
+      if (held?.user !== user) return refuse('NOT_FOUND')
+      const conversation =
+        held.conversation.unread > 0 ? changeConversation(id, { unread: 0 }) : held.conversation
+      return send(200, { conversation, unreadConversations: conversationsOf(user).unreadConversations })
     }
-    if (resource === 'conversations') return send(200, { conversations: [], unreadConversations: 3 })
+    if (resource === 'conversations' && method === 'POST') {
+      return send(201, { conversation: putConversation(user, body as Partial<Conversation>) })
+    }
+    if (resource === 'conversations') return send(200, conversationsOf(user))
     refuse('NOT_FOUND')
+  }
+
+  function taskOf(user: string, { conversation, ...body }: Record<string, unknown>): Partial<Task> {
+    if (!conversation) return body
+    return { ...body, conversationId: putConversation(user, conversation as Partial<Conversation>).id }
+  }
+
+  /** Gives the user a conversation, as if it came from another device; with a known id, the one there is. */
+  function putConversation(user: string, given: Partial<Conversation> = {}): Conversation {
+    const known = conversations.get(given.id ?? '')
+    if (known) return known.conversation
+    return storeConversation(user, {
+      id: randomUUID(),
+      title: 'foxes',
+      unread: 0,
+      lastMessageAt: null,
+      createdAt: now(),
+      version: 1,
+      ...given,
+    })
+  }
+
+  function changeConversation(id: string, patch: Partial<Conversation>): Conversation {
+    const held = conversations.get(id)
+    if (!held) throw new Error(`no conversation ${id}`)
+    const { conversation, user } = held
+    return storeConversation(user, { ...conversation, ...patch, version: conversation.version + 1 })
+  }
+
+  function storeConversation(user: string, conversation: Conversation): Conversation {
+    conversations.set(conversation.id, { conversation, user, changed: ++sequence })
+    const { unreadConversations } = conversationsOf(user)
+    const news = { conversations: [conversation], unreadConversations }
+    for (const stream of streams) if (stream.user === user) sendEvent(stream, 'conversations', news, false)
+    return conversation
+  }
+
+  function conversationsOf(user: string, since = 0) {
+    const mine = [...conversations.values()].filter((entry) => entry.user === user)
+    return {
+      conversations: mine.filter(({ changed }) => changed >= since).map(({ conversation }) => conversation),
+      unreadConversations: mine.filter(({ conversation }) => conversation.unread > 0).length,
+    }
   }
 
   function owned(user: string, id: string) {
@@ -181,6 +232,7 @@ export async function startContractServer() {
         })
         .map(({ task }) => task),
       gone: Object.keys(known).filter((id) => !owned(user, id)),
+      ...conversationsOf(user, since),
       cursor: String(sequence),
       now: now(),
     }
@@ -213,8 +265,9 @@ export async function startContractServer() {
     streams.delete(stream)
   }
 
-  function sendEvent({ response }: Stream, event: string, data: unknown) {
-    response.write(`id: ${sequence}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  function sendEvent({ response }: Stream, event: string, data: unknown, hasId = true) {
+    const id = hasId ? `id: ${sequence}\n` : ''
+    response.write(`${id}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
   }
 
   function store(user: string, task: Task, before: Task | undefined) {
@@ -283,6 +336,12 @@ export async function startContractServer() {
     streams,
     put,
     change,
+    putConversation,
+    changeConversation,
+    /** Says something on the user's streams that is no part of the contract yet. */
+    say(user: string, event: string, data: unknown) {
+      for (const stream of streams) if (stream.user === user) sendEvent(stream, event, data, false)
+    },
     signAnew,
     count: (method: string, path: string) =>
       requests.filter((request) => request.method === method && request.path === path).length,

@@ -6,6 +6,12 @@ export class MemoryStorage extends Map<string, string> {
   setItem(key: string, value: string) {
     this.set(key, value)
   }
+  key(index: number) {
+    return [...this.keys()][index] ?? null
+  }
+  get length() {
+    return this.size
+  }
   removeItem(key: string) {
     this.delete(key)
   }

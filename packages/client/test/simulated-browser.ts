@@ -27,6 +27,8 @@ export interface SimulatedTab {
   resume(): void
   kill(): void
   setVisible(visible: boolean): void
+  /** Whether messages of the other tabs arrive here. What it says itself reaches them either way. */
+  setDeaf(deaf: boolean): void
 }
 
 /** One browser: tabs that share locks, a channel, storage and time, each of which can misbehave by itself. */
@@ -34,7 +36,7 @@ export function createSimulatedBrowser() {
   const clock = createManualClock()
   const indexedDB = new IDBFactory()
   const localStorage = new MemoryStorage()
-  const ports = new Set<{ port: ChannelPort; gate: Gate; name: string }>()
+  const ports = new Set<{ port: ChannelPort; gate: Gate; name: string; hears(): boolean }>()
   let holder: { tab: SimulatedTab; rob(): void } | null = null
   let queue: Waiting[] = []
   let tabs = 0
@@ -47,6 +49,7 @@ export function createSimulatedBrowser() {
 
   function openTab(visible = true): SimulatedTab {
     let late: (() => void)[] = []
+    let deaf = false
     const gate: Gate = (run) => {
       if (tab.state === 'running') run()
       else if (tab.state === 'stopped') late.push(run)
@@ -113,13 +116,14 @@ export function createSimulatedBrowser() {
         const entry = {
           name,
           gate,
+          hears: () => !deaf,
           port: {
             onmessage: null,
             postMessage(data) {
               if (tab.state === 'dead') return
               const copy = structuredClone(data)
               for (const other of ports) {
-                if (other === entry || other.name !== name) continue
+                if (other === entry || other.name !== name || !other.hears()) continue
                 setImmediate(() => other.gate(() => other.port.onmessage?.({ data: copy } as MessageEvent)))
               }
             },
@@ -150,6 +154,9 @@ export function createSimulatedBrowser() {
       setVisible(next) {
         visible = next
         gate(() => tab.page.dispatchEvent(new Event('visibilitychange')))
+      },
+      setDeaf(next) {
+        deaf = next
       },
     }
     return tab

@@ -2,10 +2,10 @@ import type { Task } from '@holdfast/shared'
 import type { Environment } from '../environment/environment.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import type { createLadder } from '../leadership/ladder.ts'
-import type { Outbox } from '../outbox/outbox.ts'
-import type { TaskStore } from '../store/task-store.ts'
+import type { NewIntent, Outbox } from '../outbox/outbox.ts'
+import type { ConversationNews, TaskStore } from '../store/task-store.ts'
 import type { Http } from '../transport/http.ts'
-import type { CreateTransport, SubmitBody, Transport } from '../transport/transport.ts'
+import type { CreateTransport, Transport } from '../transport/transport.ts'
 import type { Emit } from './client-events.ts'
 
 /** Signs a user in for one call at a time. */
@@ -28,12 +28,6 @@ export interface SessionOptions {
   onLogout(forget: boolean): void
 }
 
-export interface Wish {
-  key: string
-  body: SubmitBody & { placeholderId: string }
-  retryOf: string | null
-}
-
 /** One user's time with this tab: from `setUser` to the next `setUser` or `logout`. */
 export interface Session {
   readonly http: Http
@@ -43,13 +37,16 @@ export interface Session {
   /** Resolves when the local copy has been painted, or there is none. */
   readonly painted: Promise<void>
   setToken(getToken: User['getToken']): void
-  submit(wish: Wish): Promise<{ durable: boolean; task: Promise<Task> }>
+  submit(intent: NewIntent): Promise<{ durable: boolean; task: Promise<Task> }>
   /** Takes in a task that an API call answered with. */
   learn(task: Task): void
+  learnConversations(news: ConversationNews): void
   refresh(): Promise<void>
   inspect(): SessionInsight
-  /** Ends it: nothing that arrives later is taken in. */
-  end(): Promise<void>
+  /** Ends it: nothing that arrives later is taken in, and nothing is written or deleted. */
+  end(): void
+  /** Ends it with the page: what waits to be written for the next one is written. */
+  close(): Promise<void>
   /** Ends it, deletes what this browser shows of the user, and tells the other tabs unless one of them told us. */
   purge(options: { tellOthers: boolean; forget: boolean }): Promise<void>
 }

@@ -5,7 +5,8 @@ import { type Connection, connect } from '../connection/connection.ts'
 import { pollInterval } from '../connection/poll-interval.ts'
 import { createItems, nameIn } from '../environment/items.ts'
 import { listen } from '../environment/listen.ts'
-import { signedOut } from '../holdfast-error.ts'
+import { randomId } from '../environment/random-id.ts'
+import { mayPass, signedOut } from '../holdfast-error.ts'
 import { createInbox, isInboxRecord } from '../inbox/inbox.ts'
 import { createLadder } from '../leadership/ladder.ts'
 import { isIntents, toDraft } from '../outbox/intent.ts'
@@ -14,8 +15,9 @@ import { createOrigins } from '../placeholders/origin.ts'
 import { ANSWER_WITHIN_MS } from '../tabs/tab-channel.ts'
 import type { TabMessage } from '../tabs/tab-message.ts'
 import { createHttp } from '../transport/http.ts'
-import { scopeOf } from './scope.ts'
+import { copyKey, inboxKey, outboxKey, scopeOf } from './scope.ts'
 import type { Session, SessionOptions } from './session.ts'
+import { createSignOutMark } from './sign-out-mark.ts'
 import { createTaskFeed } from './task-feed.ts'
 
 /** Where tabs cannot be asked whether they live: longer than any call takes. */
@@ -26,7 +28,8 @@ export function startSession(options: SessionOptions): Session {
   const { clock, random } = environment
   const items = createItems(environment.localStorage)
   const scope = scopeOf(options.app, options.deployment, user.id)
-  const { tabId } = store.getState()
+  // New for each session: a page that signed out and in again no longer does what it began before.
+  const tabId = randomId()
   const life = new AbortController()
   const { signal } = life
   let { getToken } = user
@@ -41,32 +44,33 @@ export function startSession(options: SessionOptions): Session {
     url: options.url,
     fetch: environment.fetch,
     clock,
-    getToken: (how) => getToken(how),
+    tokenSource: () => getToken,
     session: signal,
   })
   const transport = options.transport({ http, clock, browserId: () => nameIn(items, `${scope.app}:browser`) })
 
-  store.set({ userId: user.id, restore: 'loading', role: 'follower', connection: 'offline' })
+  const mark = createSignOutMark(items, scope.user)
+  store.set({ tabId, userId: user.id, restore: 'loading', role: 'follower', connection: 'offline' })
   const openStore = (name: string) =>
     environment.indexedDB && openIdbStore(environment.indexedDB, name, clock)
   const keep = createKeep(openStore(scope.app), (health) => {
     if (!signal.aborted) store.set(health)
   })
-  const copy = createLocalCopy(keep, items, `${scope.user}:tasks`, clock)
+  const copy = createLocalCopy({ keep, items, key: copyKey(scope.user), clock, mayWrite: mark.stands })
   const origins = createOrigins({
     session: createItems(environment.sessionStorage),
     durable: items,
     app: scope.app,
-    scope: scope.user,
+    mayWrite: mark.stands,
   })
   // A tab that stands still in the middle of a write holds up all others that write to the same database.
   const disk = openStore(`${scope.app}:lead`)
   const ladder = createLadder({ environment, items, disk, name: scope.user, tabId, onMessage })
   const { leadership, channel } = ladder
-  const unsent = keep(`${scope.user}:outbox`, isIntents)
-  const settled = keep(`${scope.user}:inbox`, isInboxRecord)
+  const unsent = keep(outboxKey(scope.user), isIntents, { durability: 'strict' })
+  const settled = keep(inboxKey(scope.user), isInboxRecord, { durability: 'strict' })
   const isAlive = async (id: string, since: number) =>
-    channel ? (await channel.ping(id)) !== null : clock.now() - since < CLAIM_MS
+    channel?.works() ? (await channel.ping(id)) !== null : clock.now() - since < CLAIM_MS
 
   const feed = createTaskFeed({
     store,
@@ -90,11 +94,15 @@ export function startSession(options: SessionOptions): Session {
   })
   const outbox = createOutbox({
     record: unsent,
-    tabId,
+    page: tabId,
+    tab: origins.tab,
     clock,
     random,
-    serverNow: feed.serverNow,
+    offset: feed.offset,
+    askServer: () => feed.sync(true),
     session: signal,
+    mayAdd: mark.stands,
+    mayAdopt: () => environment.isVisible() || leadership.stillLeads(),
     isAlive,
     send: ({ key, body, retryOf }) =>
       retryOf === null ? transport.submit(body, key) : transport.retry(retryOf, key),
@@ -104,9 +112,24 @@ export function startSession(options: SessionOptions): Session {
       // A crash right after the submit must not lose the card.
       void copy.flush()
     },
+    async cancel(task) {
+      try {
+        feed.learn(await transport.cancel(task.id))
+      } catch (error) {
+        // Until then the task is there for all to see, and can be cancelled by hand.
+        feed.learn(task)
+        if (mayPass(error)) throw error
+      }
+    },
     onFailed: ({ key, body }, error) => emit('not-sent', { key, placeholderId: body.placeholderId, error }),
     onChange: (intents) =>
-      store.setUnsent(Object.values(intents).map((intent) => toDraft(intent, intent.madeBy === origins.tab))),
+      store.setUnsent(
+        intents.map((intent) => toDraft(intent, feed.offset() ?? 0, intent.madeBy === origins.tab)),
+      ),
+    findTask: ({ body: { placeholderId }, retryOf }) =>
+      Object.values(store.getState().tasks).find(
+        (task) => task.placeholderId === placeholderId && task.retryOf === retryOf,
+      ),
     tellOthers: () => channel?.post({ kind: 'outbox' }),
   })
   const inbox = createInbox({
@@ -130,7 +153,8 @@ export function startSession(options: SessionOptions): Session {
     if (message.kind === 'logout') options.onLogout(message.forget)
     else if (message.kind === 'hello') feed.tellAll()
     else if (message.kind === 'task') feed.takeIn({ tasks: [message.task] }, 'other-tab')
-    else if (message.kind === 'outbox') void (leadership.stillLeads() ? outbox.adopt() : outbox.look())
+    else if (message.kind === 'conversations') store.applyConversations(message)
+    else if (message.kind === 'outbox') void outbox.look()
     else if (message.kind === 'states' && leadership.isCurrent(message.epoch) && !leadership.stillLeads()) {
       feed.hear(message)
       if (message.complete) callOffHello()
@@ -210,12 +234,18 @@ export function startSession(options: SessionOptions): Session {
 
   function sendAll() {
     outbox.wake()
-    if (leadership.stillLeads()) void outbox.adopt()
+    void outbox.adopt()
   }
 
   function wake(why: 'online' | 'visible') {
     connection?.wake(why)
     sendAll()
+  }
+  /** Before all other listeners: what the page shows of a user who has signed out goes first. */
+  const stopWatching = mark.watch(environment.page, options.onLogout)
+  /** Where localStorage does not tell, the disk does. */
+  async function checkDisk() {
+    if (!(await copy.stands()) && !signal.aborted) options.onLogout(false)
   }
   const visible = () => {
     if (environment.isVisible()) wake('visible')
@@ -224,8 +254,21 @@ export function startSession(options: SessionOptions): Session {
   const stopWaking = listen(environment.page, {
     online: () => wake('online'),
     visibilitychange: visible,
-    pageshow: visible,
+    pageshow(event) {
+      visible()
+      // Not at every load: it reads the whole copy, while the first answer is on its way.
+      if ((event as PageTransitionEvent).persisted) void checkDisk()
+    },
   })
+
+  /** Once per browser, and not before there is something to lose: some browsers ask the user. */
+  async function askToPersist() {
+    const key = `${scope.app}:persist`
+    if (!environment.persist || items.get(key)) return
+    items.set(key, 'asked')
+    // A browser that says no may clear what is kept when it needs room, as without asking.
+    await environment.persist().catch(() => false)
+  }
 
   async function paint() {
     const tasks = await copy.read()
@@ -255,6 +298,7 @@ export function startSession(options: SessionOptions): Session {
   const painted = paint()
 
   function stop() {
+    stopWatching()
     stopWaking()
     disconnect()
     leadership.stop()
@@ -272,11 +316,13 @@ export function startSession(options: SessionOptions): Session {
       getToken = next
       wake('online')
     },
-    submit(wish) {
-      origins.expect(wish.body.placeholderId, origins.tab)
-      return outbox.add({ ...wish, createdAt: feed.serverNow(), madeBy: origins.tab })
+    submit(intent) {
+      origins.expect(intent.body.placeholderId, origins.tab)
+      void askToPersist()
+      return outbox.add(intent)
     },
     learn: feed.learn,
+    learnConversations: feed.learnConversations,
     async refresh() {
       await feed.sync(true)
       if (signal.aborted) throw signedOut()
@@ -284,15 +330,22 @@ export function startSession(options: SessionOptions): Session {
       wake('online')
     },
     inspect: () => ({ ...ladder.inspect(), cursor: feed.cursor() }),
-    async end() {
+    end() {
+      stop()
+      copy.stop()
+    },
+    async close() {
       stop()
       await copy.flush()
     },
     async purge({ tellOthers, forget }) {
+      // Told by another page: that one has changed the mark, and deletes what goes for all. A page that hears of it late
+      // must not delete what the user's next session has written meanwhile.
+      const signedOut = tellOthers ? mark.change(forget) : undefined
       if (tellOthers && !signal.aborted) channel?.post({ kind: 'logout', forget })
       stop()
-      await copy.purge()
-      if (!forget) return
+      await copy.purge(signedOut)
+      if (!tellOthers || !forget) return
       origins.forget()
       await unsent.drop()
       await settled.drop()

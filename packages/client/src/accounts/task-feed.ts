@@ -1,10 +1,17 @@
-import { isOverdue, isTerminal, type SyncAnswer, type Task, type TerminalStatus } from '@holdfast/shared'
+import {
+  type Conversation,
+  isOverdue,
+  isTerminal,
+  type SyncAnswer,
+  type Task,
+  type TerminalStatus,
+} from '@holdfast/shared'
 import { type Clock, sleep } from '../environment/clock.ts'
 import type { Origins } from '../placeholders/origin.ts'
 import { isUnsaved, oldestFirst } from '../placeholders/placeholder.ts'
 import { addressesEnd } from '../store/addresses-end.ts'
 import type { TrackedTask } from '../store/merge-tasks.ts'
-import type { TaskNews, TaskStore } from '../store/task-store.ts'
+import type { ConversationNews, TaskNews, TaskStore } from '../store/task-store.ts'
 import type { TabMessage } from '../tabs/tab-message.ts'
 import type { StreamNews, SyncQuestion, Transport } from '../transport/transport.ts'
 import type { Emit } from './client-events.ts'
@@ -37,6 +44,7 @@ export function createTaskFeed(options: TaskFeedOptions) {
   const { store, origins, transport, clock, session, emit } = options
   const toldUnsaved = new Set<string>()
   let cursor: string | null = null
+  let isClockKnown = false
 
   const serverNow = () => clock.now() + store.getState().clockOffset
   const isSynced = () => cursor !== null && store.getState().restore === 'confirmed'
@@ -69,14 +77,16 @@ export function createTaskFeed(options: TaskFeedOptions) {
     return changed
   }
 
-  function tell(tasks: TrackedTask[], complete: boolean, gone: string[] = []) {
+  function tell(tasks: TrackedTask[], conversations: Conversation[], complete: boolean, gone: string[] = []) {
     if (session.aborted || !options.stillLeads()) return
-    const { restore, clockOffset } = store.getState()
+    const { restore, clockOffset, unreadConversations } = store.getState()
     options.post({
       kind: 'states',
       epoch: options.epoch(),
       tasks,
       gone,
+      conversations,
+      unreadConversations,
       complete,
       confirmed: restore === 'confirmed',
       cursor,
@@ -84,19 +94,26 @@ export function createTaskFeed(options: TaskFeedOptions) {
     })
   }
 
-  const tellAll = () => tell(Object.values(store.getState().tasks), true)
+  function tellAll() {
+    const { tasks, conversations } = store.getState()
+    tell(Object.values(tasks), Object.values(conversations), true)
+  }
 
   function takeInAnswer(answer: SyncAnswer, everything: boolean) {
     if (session.aborted) return
     setClock(Date.parse(answer.now) - clock.now())
     const news = { tasks: answer.tasks, gone: answer.gone, confirmed: everything }
+    const conversations = store.applyConversations(answer, everything)
     const changed = takeIn(news, 'server', answer.now)
     cursor = answer.cursor
     if (everything) tellAll()
-    else if (changed.length + answer.gone.length > 0) tell(changed, false, answer.gone)
+    else if (changed.length + conversations.length + answer.gone.length > 0) {
+      tell(changed, conversations, false, answer.gone)
+    }
   }
 
   function setClock(offset: number) {
+    isClockKnown = true
     if (Math.abs(offset - store.getState().clockOffset) >= OFFSET_STEP_MS) store.set({ clockOffset: offset })
   }
 
@@ -131,6 +148,8 @@ export function createTaskFeed(options: TaskFeedOptions) {
     tellAll,
     isSynced,
     serverNow,
+    /** Server clock minus this device's; null until the server has been heard. */
+    offset: () => (isClockKnown ? store.getState().clockOffset : null),
     cursor: () => cursor,
     /** The page may have missed what the others said: only everything closes the gap. */
     forgetCursor() {
@@ -138,11 +157,14 @@ export function createTaskFeed(options: TaskFeedOptions) {
     },
     /** What the stream brings. */
     receive(news: StreamNews, eventId: string | null) {
-      if (!options.stillLeads()) return
+      if (session.aborted || !options.stillLeads()) return
       if (news.event === 'snapshot') takeInAnswer(news.data, false)
-      else {
+      else if (news.event === 'task') {
         const changed = takeIn({ tasks: [news.data.task] }, 'server')
-        if (changed.length > 0) tell(changed, false)
+        if (changed.length > 0) tell(changed, [], false)
+      } else {
+        const changed = store.applyConversations(news.data)
+        if (changed.length > 0) tell([], changed, false)
       }
       cursor = eventId ?? cursor
     },
@@ -151,10 +173,18 @@ export function createTaskFeed(options: TaskFeedOptions) {
       const [tracked] = takeIn({ tasks: [task] }, 'server')
       if (tracked && !session.aborted) options.post({ kind: 'task', task: tracked })
     },
+    /** The same of conversations. */
+    learnConversations(news: ConversationNews) {
+      if (session.aborted) return
+      const conversations = store.applyConversations(news)
+      if (conversations.length > 0) options.post({ kind: 'conversations', conversations })
+    },
     /** What the leader says. */
     hear({ tasks, gone, complete, confirmed, ...message }: Extract<TabMessage, { kind: 'states' }>) {
+      store.applyConversations(message, complete)
       takeIn({ tasks, gone, complete, confirmed: complete && confirmed }, 'other-tab')
-      setClock(message.clockOffset)
+      // A leader that has not heard the server says zero.
+      if (confirmed || message.clockOffset !== 0) setClock(message.clockOffset)
       // After a gap (`cursor` is null) only a complete message closes it.
       if (complete || cursor !== null) cursor = message.cursor ?? cursor
     },

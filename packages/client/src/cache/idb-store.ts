@@ -1,29 +1,44 @@
-import { promisifyRequest, type UseStore } from 'idb-keyval'
+import { promisifyRequest } from 'idb-keyval'
 import type { Clock } from '../environment/clock.ts'
 
-/** Raise it when what is kept changes its shape beyond what a reader can tell: everything older is discarded. */
-const VERSION = 2
 const STORE = 'kept'
 /** A database that takes longer to open must not hold up the network. A late one is used from then on. */
 const OPEN_WITHIN_MS = 1_000
 
+/** What idb-keyval calls `UseStore`, and how sure a write must be: `strict` is on disk, not in the system's cache. */
+export type Disk = <T>(
+  mode: IDBTransactionMode,
+  use: (records: IDBObjectStore) => T | PromiseLike<T>,
+  durability?: IDBTransactionDurability,
+) => Promise<T>
+
 /**
- * A store for idb-keyval that gets over a lost connection. Browsers close connections on their own (Safari in the
+ * A database of one store that gets over a lost connection. Browsers close connections on their own (Safari in the
  * background, Chromium when site data is cleared), after which `transaction()` throws InvalidStateError: then
  * it is opened anew and tried once more.
+ *
+ * It is opened at the version that it has, and nothing in it is ever deleted for its age: what waits to be sent must
+ * outlive an update of the app, and an update that is taken back. Records tell their own shape.
  */
-export function openIdbStore(factory: IDBFactory, database: string, clock: Clock): UseStore {
+export function openIdbStore(factory: IDBFactory, database: string, clock: Clock): Disk {
   let opening: Promise<IDBDatabase> | undefined
+
+  async function openAt(version?: number): Promise<IDBDatabase> {
+    const request = factory.open(database, version)
+    request.onupgradeneeded = () => {
+      const { result } = request
+      if (!result.objectStoreNames.contains(STORE)) result.createObjectStore(STORE)
+    }
+    const connection = await promisifyRequest(request)
+    if (connection.objectStoreNames.contains(STORE)) return connection
+    const next = connection.version + 1
+    connection.close()
+    return openAt(next)
+  }
 
   function open() {
     if (opening) return opening
-    const request = factory.open(database, VERSION)
-    request.onupgradeneeded = () => {
-      const { result } = request
-      for (const name of result.objectStoreNames) result.deleteObjectStore(name)
-      result.createObjectStore(STORE)
-    }
-    const opened = promisifyRequest(request)
+    const opened = openAt()
     const forget = () => {
       if (opening === opened) opening = undefined
     }
@@ -46,8 +61,9 @@ export function openIdbStore(factory: IDBFactory, database: string, clock: Clock
     })
   }
 
-  return async (mode, use) => {
-    const attempt = async () => use((await openInTime()).transaction(STORE, mode).objectStore(STORE))
+  return async (mode, use, durability = 'default') => {
+    const attempt = async () =>
+      use((await openInTime()).transaction(STORE, mode, { durability }).objectStore(STORE))
     try {
       return await attempt()
     } catch (error) {
@@ -62,18 +78,33 @@ export function openIdbStore(factory: IDBFactory, database: string, clock: Clock
  * Like idb-keyval's `get`, `update` and `del`, which would bring their own default database along (a hundredth of
  * what this package may weigh).
  */
-export const readRecord = (store: UseStore, key: string): Promise<unknown> =>
-  store('readonly', (records) => promisifyRequest(records.get(key)))
+export const readRecord = (disk: Disk, key: string): Promise<unknown> =>
+  disk('readonly', (records) => promisifyRequest(records.get(key)))
 
-/** Read and written in one transaction; resolves when it is on disk. */
-export const changeRecord = (store: UseStore, key: string, to: (held: unknown) => unknown): Promise<void> =>
-  store('readwrite', async (records) => {
-    records.put(to(await promisifyRequest(records.get(key))), key)
-    await promisifyRequest(records.transaction)
-  })
+/** Read and written in one transaction; resolves when it is on disk. The same value again is not written. */
+export const changeRecord = (
+  disk: Disk,
+  key: string,
+  to: (held: unknown) => unknown,
+  durability?: IDBTransactionDurability,
+): Promise<void> =>
+  disk(
+    'readwrite',
+    async (records) => {
+      const held = await promisifyRequest(records.get(key))
+      const next = to(held)
+      if (next === held) return
+      records.put(next, key)
+      await promisifyRequest(records.transaction)
+    },
+    durability,
+  )
 
-export const dropRecord = (store: UseStore, key: string): Promise<void> =>
-  store('readwrite', async (records) => {
+export const dropRecord = (disk: Disk, key: string): Promise<void> =>
+  disk('readwrite', async (records) => {
     records.delete(key)
     await promisifyRequest(records.transaction)
   })
+
+export const recordKeys = (disk: Disk): Promise<IDBValidKey[]> =>
+  disk('readonly', (records) => promisifyRequest(records.getAllKeys()))

@@ -24,11 +24,19 @@ function setUp({
   const disk = indexedDB && openIdbStore(indexedDB, 'holdfast:app', clock)
   const onHealth = ({ storage, storageProblem }: Health) =>
     health.push(storageProblem ? `${storage}: ${storageProblem}` : storage)
-  const copy = createLocalCopy(createKeep(disk, onHealth), createItems(storage), userId, clock)
+  const copy = createLocalCopy({
+    keep: createKeep(disk, onHealth),
+    items: createItems(storage),
+    key: userId,
+    clock,
+    mayWrite: () => true,
+  })
   return { clock, copy, health, indexedDB: indexedDB ?? new IDBFactory(), disk }
 }
 
 const task = trackedTask({ id: 'a' })
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A database that never answers. */
 const stuck = Object.assign(new IDBFactory(), { open: () => ({}) as IDBOpenDBRequest })
@@ -95,10 +103,10 @@ describe('the local copy', () => {
     expect(health.at(-1)).toBe('durable')
   })
 
-  it('discards the database of an older release, and makes way for a newer one', async () => {
+  it('deletes nothing of an older release, and works with the database of a newer one', async () => {
     const indexedDB = new IDBFactory()
     const old = indexedDB.open('holdfast:app', 1)
-    old.onupgradeneeded = () => old.result.createObjectStore('tasks')
+    old.onupgradeneeded = () => old.result.createObjectStore('tasks').put('unsent', 'key')
     const before = await promisifyRequest(old)
     before.onversionchange = () => before.close()
     const { copy, health } = setUp({ indexedDB })
@@ -106,10 +114,14 @@ describe('the local copy', () => {
     await copy.flush()
     expect(await copy.read()).toEqual([task])
 
-    const newer = indexedDB.open('holdfast:app', 3)
-    await promisifyRequest(newer)
-    expect(await copy.read()).toBeUndefined()
-    expect(health.at(-1)).toBe('memory: broken')
+    const newer = await promisifyRequest(indexedDB.open('holdfast:app', 7))
+    newer.onversionchange = () => newer.close()
+    expect(await promisifyRequest(newer.transaction('tasks').objectStore('tasks').get('key'))).toBe('unsent')
+    expect(await copy.read()).toEqual([task])
+    copy.save({ a: { ...task, version: 2 } })
+    await copy.flush()
+    expect(await setUp({ indexedDB }).copy.read()).toEqual([{ ...task, version: 2 }])
+    expect(health.at(-1)).toBe('durable')
   })
 
   it('opens the database again when the browser has closed it', async () => {
@@ -139,10 +151,12 @@ describe('the local copy', () => {
       fail(indexedDB)
       copy.save({ a: task })
       const flushed = copy.flush()
+      await turn()
       clock.advance(1_000)
       await flushed
       // Within the page it is still there.
       const read = copy.read()
+      await turn()
       clock.advance(1_000)
       expect(await read).toEqual([task])
       return health
@@ -212,6 +226,14 @@ describe('a local copy in localStorage as well', () => {
     next.copy.save({ ...many, a: task })
     void next.copy.flush()
     expect(storage.size).toBe(0)
+  })
+
+  it('of a page that is put away begins no write to the database, which would hold up other pages', async () => {
+    const { copy, indexedDB } = setUp({ storage: new MemoryStorage() })
+    const open = vi.spyOn(indexedDB, 'open')
+    copy.save({ a: task })
+    await copy.flush(true)
+    expect(open).not.toHaveBeenCalled()
   })
 
   it('that would take a fifth of the room is only in the database', async () => {

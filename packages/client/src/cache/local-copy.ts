@@ -25,58 +25,101 @@ export interface LocalCopy {
   read(): Promise<TrackedTask[] | undefined>
   /** Written a moment later. */
   save(tasks: TaskMap): void
+  /** Nothing more is written. */
+  stop(): void
   /** Writes at once what waits to be written; `last`: for the next page to find. */
   flush(last?: boolean): Promise<void>
-  purge(): Promise<void>
+  /** Deletes it. With the mark of a log-out, no page that began before that log-out writes it again. */
+  purge(mark?: string): Promise<void>
+  /** Whether nobody has signed the user out since this page first looked at the disk. */
+  stands(): Promise<boolean>
 }
 
 interface StoredCopy {
   schema: typeof SCHEMA
-  tasks: TrackedTask[]
+  /** The log-out after which it was written; it stays when the tasks go. */
+  signedOut?: string
+  tasks: TrackedTask[] | null
 }
 
-export function createLocalCopy(keep: Keep, items: Items, key: string, clock: Clock): LocalCopy {
-  const record = keep(key, isStoredCopy)
+export interface LocalCopyOptions {
+  keep: Keep
+  items: Items
+  key: string
+  clock: Clock
+  /** False once the user has signed out, in whichever tab. */
+  mayWrite(): boolean
+}
+
+export function createLocalCopy({ keep, items, key, clock, mayWrite }: LocalCopyOptions): LocalCopy {
+  const record = keep(key, isStoredCopy, { isWhole: true })
+  /** The mark on disk as this page first found it: another one is a log-out. Undefined until then. */
+  let mark: string | null | undefined
   let waiting: TaskMap | undefined
   let callOff: (() => void) | undefined
 
-  function drop() {
+  function stop() {
     callOff?.()
     callOff = undefined
     waiting = undefined
+  }
+
+  function drop() {
+    stop()
     // Also when a new one follows: should that not fit, an old one is worse than none.
     items.set(key, null)
   }
 
+  function isOurs(held: StoredCopy | undefined): boolean {
+    const found = held?.signedOut ?? null
+    if (mark === undefined) mark = found
+    return mark === found
+  }
+
+  /** Replaces what is on disk, unless the user has signed out since. */
+  const put = (tasks: TrackedTask[] | null) =>
+    record.change((held) =>
+      isOurs(held) ? { schema: SCHEMA, ...(mark && { signedOut: mark }), tasks } : held,
+    )
+
   async function flush(last?: boolean) {
     if (!waiting) return
-    const copy: StoredCopy = { schema: SCHEMA, tasks: worthKeeping(waiting, clock.now()) }
+    const tasks = worthKeeping(waiting, clock.now())
+    if (!mayWrite()) return stop()
     drop()
-    const text = JSON.stringify(copy)
+    const text = JSON.stringify({ schema: SCHEMA, tasks })
     if (text.length < (last ? LARGE_LENGTH : SMALL_LENGTH)) items.set(key, text)
-    await record.change(() => copy)
+    // A page that is put away in the middle of a write to the database holds up all other pages until it comes back.
+    if (!last || items.get(key) !== text) await put(tasks)
   }
 
   return {
     async read() {
-      const held = readJson(items, key)
-      return (isStoredCopy(held) ? held : await record.read())?.tasks
+      const atHand = readJson(items, key)
+      if (isStoredCopy(atHand)) return atHand.tasks ?? undefined
+      const held = await record.read()
+      isOurs(held)
+      return held?.tasks ?? undefined
     },
     save(tasks) {
       waiting = tasks
       callOff ??= clock.after(WRITE_AFTER_MS, () => void flush())
     },
+    stop,
     flush,
-    async purge() {
+    async purge(signedOut) {
       drop()
-      await record.drop()
+      if (signedOut === undefined) await put(null)
+      else await record.change(() => ({ schema: SCHEMA, signedOut, tasks: null }))
     },
+    stands: async () => isOurs(await record.read()),
   }
 }
 
 function isStoredCopy(copy: unknown): copy is StoredCopy {
   const held = copy as Partial<StoredCopy> | null | undefined
-  return held?.schema === SCHEMA && Array.isArray(held.tasks) && held.tasks.every((task) => task?.id)
+  if (held?.schema !== SCHEMA) return false
+  return held.tasks === null || (Array.isArray(held.tasks) && held.tasks.every((task) => task?.id))
 }
 
 /** Only what the next visit paints: unfinished tasks, and those that ended lately. */

@@ -39,7 +39,7 @@ describe('push', () => {
   })
 
   it.each([5_000, 20_000])(
-    'P7: is back within a second when its replica dies, %i ms after it opened',
+    'is back within a second when its replica dies, %i ms after it opened',
     async (age) => {
       const tab = browser.openTab({ environment: { random: () => 0.99 } })
       await tab.signIn()
@@ -53,7 +53,7 @@ describe('push', () => {
     },
   )
 
-  it('C4: a transport of the app’s own that fails without a word is tried again', async () => {
+  it('a transport of the app’s own that fails without a word is tried again', async () => {
     const failed: string[] = []
     const fail = (what: string) => {
       failed.push(what)
@@ -125,7 +125,7 @@ describe('push', () => {
 })
 
 describe('polling', () => {
-  it('C4: after three quick failures it polls, and later tries push again', async () => {
+  it('after three quick failures it polls, and later tries push again', async () => {
     const task = server.put('alice')
     const fail = { kind: 'fail', code: 'UNAVAILABLE' } as const
     server.next('GET /v1/stream', fail, fail, fail)
@@ -181,7 +181,7 @@ describe('polling', () => {
     await elapse(browser.clock, () => state(tab).connection === 'push', 2_000)
   })
 
-  it('C4: every 2 s with an image under way, 5 s with a video, 30 s with nothing', async () => {
+  it('every 2 s with an image under way, 5 s with a video, 30 s with nothing', async () => {
     const tab = browser.openTab({ environment: { openChannel: null, random: () => 0.5 } })
     await tab.signIn()
 

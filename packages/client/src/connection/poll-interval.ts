@@ -2,7 +2,7 @@ import { isOverdue, isTerminal } from '@holdfast/shared'
 import type { TaskMap } from '../store/merge-tasks.ts'
 
 /**
- * How long to wait between two polls (C4): images finish within seconds, everything else takes longer, and with
+ * How long to wait between two polls: images finish within seconds, everything else takes longer, and with
  * nothing under way only another device's submit can bring news. `now` is by the server's clock.
  */
 export function pollInterval(tasks: TaskMap, now: number): number {

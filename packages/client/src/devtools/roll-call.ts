@@ -1,4 +1,4 @@
-import type { ChannelPort } from '../tabs/tab-channel.ts'
+import type { ChannelPort, OpenChannel } from '../tabs/tab-channel.ts'
 import { isTabFacts, type TabFacts } from './models/tab-facts.ts'
 import type { RollEntry } from './models/tab-rows.ts'
 
@@ -8,7 +8,7 @@ type RollMessage =
   { kind: 'who' } | { kind: 'here'; facts: TabFacts } | { kind: 'gone'; tabId: string }
 
 export interface RollCallOptions {
-  open(name: string): ChannelPort
+  open: OpenChannel
   scope: string
   /** Null: this tab does not answer, as it is dead. */
   me(): TabFacts | null
@@ -24,11 +24,16 @@ export interface RollCall {
   leave(): void
 }
 
-/** Null where tabs cannot be reached. */
+/** Null where tabs cannot be reached, or only by code that has to be loaded: the panel needs a current browser anyway. */
 export function joinRollCall({ open, scope, me, now, onChange }: RollCallOptions): RollCall | null {
   let port: ChannelPort
   try {
-    port = open(`holdfast-devtools:${scope}`)
+    const opened = open(`holdfast-devtools:${scope}`)
+    if (opened instanceof Promise) {
+      opened.then((late) => late.close()).catch(() => {})
+      return null
+    }
+    port = opened
   } catch {
     return null
   }

@@ -22,7 +22,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-it('F2: a tab that is hidden before its first frame does not wait for it for ever', () => {
+it('a tab that is hidden before its first frame does not wait for it for ever', () => {
   vi.useFakeTimers()
   try {
     const frames: (() => void)[] = []

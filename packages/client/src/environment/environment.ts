@@ -1,5 +1,4 @@
-import { openStoragePort } from '../tabs/storage-port.ts'
-import type { ChannelPort } from '../tabs/tab-channel.ts'
+import type { OpenChannel } from '../tabs/tab-channel.ts'
 import { type Clock, systemClock } from './clock.ts'
 
 /** What of the browser the client touches. Every part may be missing or blocked; nothing breaks, `storage` and `connection` say so. */
@@ -11,15 +10,19 @@ export interface Environment {
   /** Decides which tab leads. Null: IndexedDB does, and without that every tab leads for itself. */
   locks: Pick<LockManager, 'request'> | null
   /** Reaches the other tabs. Null: every tab leads for itself. */
-  openChannel: ((name: string) => ChannelPort) | null
+  openChannel: OpenChannel | null
   /** Keeps the local copy. Null: memory only. */
   indexedDB: IDBFactory | null
   /** Lives as long as the tab, reloads included. */
   sessionStorage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | null
-  /** Shows who leads, names this browser and remembers which tasks it made. */
-  localStorage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | null
+  /** Shows who leads, who has signed out, names this browser and remembers which tasks it made. */
+  localStorage:
+    | (Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> & Partial<Pick<Storage, 'key' | 'length'>>)
+    | null
+  /** Asks the browser not to clear what is kept here when it needs room. Null: it cannot be asked. */
+  persist: (() => Promise<boolean>) | null
   /**
-   * Where `online`, `visibilitychange`, `pagehide`, `pageshow`, `freeze`, `resume` and `storage` arrive: the window.
+   * Where `online`, `visibilitychange`, `pagehide`, `pageshow`, `freeze` and `resume` arrive: the window.
    */
   page: EventTarget | null
   isVisible(): boolean
@@ -50,10 +53,13 @@ export function browserEnvironment(): Environment {
     locks: read('navigator')?.locks ?? null,
     openChannel: Channel
       ? (name) => new Channel(name)
-      : localStorage && page && ((name) => openStoragePort(localStorage, page, name)),
+      : localStorage &&
+        page &&
+        (async (name) => (await import('../tabs/storage-channel.ts')).openStorageChannel(name, localStorage)),
     indexedDB: read('indexedDB'),
     sessionStorage: read('sessionStorage'),
     localStorage,
+    persist: read('navigator')?.storage?.persist ? () => navigator.storage.persist() : null,
     page,
     isVisible: () => read('document')?.visibilityState !== 'hidden',
     afterFrame(run) {

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { IDBObjectStore } from 'fake-indexeddb'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createBrowser, elapse, type Tab, until } from '../../test/browser.ts'
 import { type ContractServer, startContractServer } from '../../test/contract-server.ts'
 import type { ClientEvents, SettleHandler } from '../index.ts'
@@ -34,7 +35,7 @@ async function another(handled: string[]) {
 }
 
 describe('the inbox', () => {
-  it('C6: hands each ended task over once, in one tab of many', async () => {
+  it('hands each ended task over once, in one tab of many', async () => {
     const handled: string[] = []
     const tabs = [
       await openTab((task) => handled.push(task.id)),
@@ -73,7 +74,7 @@ describe('the inbox', () => {
     expect(again).toEqual([newest])
   })
 
-  it('C6 C8: a handler that throws is told to the app, kept, and tried again after a reload', async () => {
+  it('a handler that throws is told to the app, kept, and tried again after a reload', async () => {
     const tab = await openTab(() => {
       throw new Error('the database of the app is full')
     })
@@ -96,7 +97,7 @@ describe('the inbox', () => {
     expect(again.concat(await another(again))).not.toContain(id)
   })
 
-  it('F12: retrySave has the server save and the handlers run again', async () => {
+  it('retrySave has the server save and the handlers run again', async () => {
     let works = false
     const handled: (string | null)[] = []
     const tab = await openTab((task) => {
@@ -114,7 +115,7 @@ describe('the inbox', () => {
     expect(handled).toEqual(['message-saved'])
   })
 
-  it('C8: says that the server could not save, once', async () => {
+  it('says that the server could not save, once', async () => {
     const tab = await openTab()
     const unsaved: ClientEvents['unsaved'][] = []
     tab.client.on('unsaved', (event) => unsaved.push(event))
@@ -124,6 +125,26 @@ describe('the inbox', () => {
     const { version } = server.change(id, { metadata: { seen: true } })
     await until(() => state(tab).tasks[id]?.version === version)
     expect(unsaved).toMatchObject([{ task: { id }, by: 'server', error: null }])
+  })
+
+  it('takes three transactions for a hundred tasks that ended while the browser was closed', async () => {
+    const first = await openTab()
+    await first.client.close()
+    for (let made = 0; made < 100; made++) server.change(server.put('alice').id, { status: 'completed' })
+    const reads = vi.spyOn(IDBObjectStore.prototype, 'get')
+    const handled: string[] = []
+    const tab = await openTab((task) => handled.push(task.id))
+    await until(() => handled.length === 100)
+    await tab.client.close()
+    const keys = reads.mock.calls.map(([key]) => String(key)).filter((key) => key.endsWith(':inbox'))
+    reads.mockRestore()
+    // Each transaction reads the record once.
+    expect(keys.length).toBeGreaterThan(0)
+    expect(keys.length).toBeLessThanOrEqual(3)
+    const again: string[] = []
+    await openTab((task) => again.push(task.id))
+    const last = await another(again)
+    expect(again).toEqual([last])
   })
 
   it('a tab that dies while it works leaves the task to another', async () => {
@@ -140,7 +161,7 @@ describe('the inbox', () => {
     expect(handled).toEqual([id])
   })
 
-  it('C8: a follower hears that another tab heard it', async () => {
+  it('a follower hears that another tab heard it', async () => {
     const leader = await openTab()
     const follower = await openTab()
     const heard: string[] = []

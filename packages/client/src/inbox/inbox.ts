@@ -2,29 +2,13 @@ import { isTerminal } from '@holdfast/shared'
 import type { KeptRecord } from '../cache/kept.ts'
 import type { Clock } from '../environment/clock.ts'
 import { isObject } from '../environment/items.ts'
+import { shortName } from '../environment/short-name.ts'
 import type { TrackedTask } from '../store/merge-tasks.ts'
-
-/** Far more than the server's first answer brings up again. */
-const REMEMBERED = 500
+import { createBatcher } from './create-batcher.ts'
+import { claimAll, type Ended, endAll, type InboxRecord, isReadable, type Wanted } from './inbox-record.ts'
 
 /** What the app does with a task that has ended; when it throws, it is tried again. */
 export type SettleHandler = (task: TrackedTask) => unknown
-
-interface Entry {
-  /** Who works on it, since when. An empty name: nobody. */
-  tabId: string
-  at: number
-  isDone: boolean
-  attempts: number
-  /** What could not be saved, kept until it can. */
-  task: TrackedTask | null
-}
-
-interface InboxRecord {
-  /** When this browser first synced for this user: what ended before is old news. */
-  since: string
-  entries: Record<string, Entry>
-}
 
 export interface Inbox {
   /** Returns the undo. What is due is handed over at once. */
@@ -38,7 +22,7 @@ export interface Inbox {
 }
 
 export interface InboxOptions {
-  record: KeptRecord<InboxRecord>
+  record: KeptRecord<object>
   tabId: string
   clock: Clock
   session: AbortSignal
@@ -50,45 +34,69 @@ export interface InboxOptions {
   onFailed(task: TrackedTask, error: unknown, attempts: number): void
 }
 
-/** At least once per browser, one tab at a time, by task id. */
+/**
+ * At least once per browser, one tab at a time, by task id. A task is claimed before the handlers run and marked as done
+ * after, so that a page which dies in between leaves it to the next. Claims and outcomes are written in batches, since
+ * each write is the whole record.
+ */
 export function createInbox(options: InboxOptions): Inbox {
   const { record, tabId, clock, session } = options
   const handlers = new Set<SettleHandler>()
   const underWay = new Set<string>()
-  let confirmed = false
+  /** What is known to need no more looking up. */
+  const over = new Set<string>()
+  const pings = new Map<string, Promise<boolean>>()
+  /** As last written: for a disk that has failed since, and a record that only a later release can read. */
+  let mine: InboxRecord | undefined
+  let confirming: Promise<void> | undefined
+  let isConfirmed = false
 
-  /** One transaction over one entry; undefined leaves it as it is. */
-  const change = (id: string, to: (entry: Entry | undefined, since: string) => Entry | undefined) =>
-    record.change((held) => {
-      const after = held && to(held.entries[id], held.since)
-      if (!after) return held
-      const { [id]: _, ...entries } = held.entries
-      const all = Object.entries({ ...entries, [id]: after })
-      // Only what is done may be forgotten.
-      const kept = all.filter(([, { isDone }], index) => !isDone || all.length - index <= REMEMBERED)
-      return { ...held, entries: Object.fromEntries(kept) }
+  /** One transaction; true when it is on disk. */
+  async function change(to: (held: InboxRecord | undefined) => InboxRecord | undefined): Promise<boolean> {
+    let isOthers = false
+    const durable = await record.change((held) => {
+      isOthers = held !== undefined && !isReadable(held)
+      // Once signed out, what has been forgotten stays so.
+      mine = to(isReadable(held) ? held : session.aborted ? undefined : mine)
+      return isOthers ? held : mine
     })
+    return durable && !isOthers
+  }
+
+  const claims = createBatcher(async (wanted: Wanted[]) => {
+    let made: ReturnType<typeof claimAll> | undefined
+    const durable = await change((held) => {
+      made = held && claimAll(held, wanted, tabId, clock.now())
+      return made?.record
+    })
+    return (durable || options.isLeader()) && made ? made.verdicts : []
+  })
+
+  const endings = createBatcher(async (ended: Ended[]) => {
+    await change((held) => held && endAll(held, ended, tabId, clock.now()))
+    return []
+  })
+
+  /** Asked once, however many tasks it holds. */
+  function isAlive(holder: string, since: number): Promise<boolean> {
+    const asked = pings.get(holder) ?? options.isAlive(holder, since).finally(() => pings.delete(holder))
+    pings.set(holder, asked)
+    return asked
+  }
 
   /** How often it was tried, when it is ours to do now, else null. */
-  async function claim(task: TrackedTask, dead?: string): Promise<number | null> {
-    let attempts: number | null = null
-    let other: Entry | undefined
-    const durable = await change(task.id, (entry, since) => {
-      if (entry ? entry.isDone : isBefore(task.finishedAt, since)) return undefined
-      if (entry?.tabId && entry.tabId !== tabId && entry.tabId !== dead) {
-        other = entry
-        return undefined
-      }
-      attempts = entry?.attempts ?? 0
-      return { tabId, at: clock.now(), isDone: false, attempts, task: entry?.task ?? null }
-    })
-    if (other && !(await options.isAlive(other.tabId, other.at))) return claim(task, other.tabId)
-    return durable || options.isLeader() ? attempts : null
+  async function claim(task: TrackedTask, gone?: string): Promise<number | null> {
+    const verdict = await claims({ task, gone })
+    if (verdict?.kind === 'mine') return verdict.attempts
+    if (verdict?.kind === 'over') over.add(task.id)
+    if (verdict?.kind !== 'theirs' || (await isAlive(verdict.tabId, verdict.at))) return null
+    return claim(task, verdict.tabId)
   }
 
   async function work(task: TrackedTask) {
-    if (!confirmed || handlers.size === 0 || underWay.has(task.id) || session.aborted) return
-    underWay.add(task.id)
+    const { id } = task
+    if (!isConfirmed || handlers.size === 0 || underWay.has(id) || over.has(id) || session.aborted) return
+    underWay.add(id)
     try {
       const before = await claim(task)
       if (before === null || session.aborted) return
@@ -96,53 +104,54 @@ export function createInbox(options: InboxOptions): Inbox {
       let problem: { error: unknown } | undefined
       try {
         for (const handler of handlers) await handler(task)
+        over.add(id)
       } catch (error) {
         problem = { error }
       }
-      const entry = { tabId: '', at: clock.now(), isDone: !problem, attempts, task: problem ? task : null }
-      await change(task.id, () => entry)
+      await endings({ task, attempts, failed: problem !== undefined })
       if (problem && !session.aborted) options.onFailed(task, problem.error, attempts)
     } finally {
-      underWay.delete(task.id)
+      underWay.delete(id)
     }
   }
 
-  const offer = (tasks: readonly (TrackedTask | null)[]) => {
-    for (const task of tasks) if (task && isTerminal(task.status)) void work(task)
+  const offer = (tasks: readonly TrackedTask[]) => {
+    for (const task of tasks) if (isTerminal(task.status)) void work(task)
   }
 
-  async function catchUp() {
-    if (!confirmed || handlers.size === 0) return
-    const held = await record.read()
-    offer([...Object.values(held?.entries ?? {}).map(({ task }) => task), ...options.known()])
+  /** What is known here, and what was left undone: its states are older. */
+  function catchUp(held: unknown) {
+    const entries = isReadable(held) ? Object.values(held.entries) : []
+    offer([...options.known(), ...entries.flatMap(({ task, isDone }) => (task && !isDone ? [task] : []))])
   }
 
   return {
     handle(handler) {
       handlers.add(handler)
-      void catchUp()
+      if (isConfirmed) void record.read().then(catchUp)
       return () => handlers.delete(handler)
     },
-    async confirm(since) {
-      if (confirmed) return
-      await record.change((held) => held ?? { since, entries: {} })
-      confirmed = true
-      await catchUp()
+    confirm(since) {
+      confirming ??= change((held) => held ?? { since, entries: {} }).then(() => {
+        isConfirmed = true
+        catchUp(mine)
+      })
+      return confirming
     },
     offer,
     async redo(task) {
+      over.delete(task.id)
       // Also what ended before our time: the app asks for this one by name.
-      await change(task.id, (entry) => ({ tabId: '', at: 0, attempts: 0, ...entry, isDone: false, task }))
+      await change((held) => {
+        if (!held) return held
+        const name = shortName(task.id)
+        const entry = { tabId: '', at: 0, attempts: 0, ...held.entries[name], isDone: false, task }
+        return { ...held, entries: { ...held.entries, [name]: entry } }
+      })
       await work(task)
     },
   }
 }
 
-export function isInboxRecord(value: unknown): value is InboxRecord {
-  return isObject(value) && typeof value.since === 'string' && isObject(value.entries)
-}
-
-/** In the same millisecond counts as after it: rather twice than never. */
-function isBefore(finishedAt: string | null, since: string): boolean {
-  return finishedAt === null || Date.parse(finishedAt) < Date.parse(since)
-}
+/** What it is written as may be a later release's. */
+export const isInboxRecord = (value: unknown): value is object => isObject(value)

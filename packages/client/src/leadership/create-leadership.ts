@@ -1,213 +1,94 @@
-import { sleep } from '../environment/clock.ts'
 import { listen } from '../environment/listen.ts'
-import { PROTOCOL } from '../tabs/tab-message.ts'
-import type { Leadership, LeadershipEvents, LeadershipOptions, RoleReason } from './leadership.ts'
+import { createMachine } from '../state-machine.ts'
+import { ELECTION, RESTING } from './election.ts'
+import type { Leadership, LeadershipEvents, LeadershipOptions } from './leadership.ts'
 import { RENEW_MS } from './lease.ts'
 import type { Hold } from './level.ts'
 
-/** How long a leader may be hidden before a visible tab takes over. */
-const HIDDEN_MS = 5_000
-/**
- * How often a follower that can be seen asks for the leader, and a hidden one looks at the lease. With the two seconds
- * for an answer, a leader that stands still is replaced within four.
- */
-const LOOK_MS = 1_500
-/** A tab that was handed the lead takes it at once, or is gone. */
-const HAND_OVER_MS = 2_000
-
-/**
- *     resting ──► asking ──► leading ──stolen, superseded, handed over──► following
- *                    └─────► following ──freed, handed to us, leader does not answer──► leading
- */
+/** Does what the rules of `election.ts` say, with locks, timers and the channel, and tells them what comes of it. */
 export function createLeadership(options: LeadershipOptions): Leadership {
-  const { clock, leases, channel, page, isVisible } = options
+  const { clock, leases, channel, page, isVisible, random } = options
   const [...levels] = options.levels
   let level = options.levels[0]
   let events: LeadershipEvents | undefined
-  let contest = new AbortController()
-  let hold: Hold | null = null
-  let leading = false
-  let resting = true
-  let reason: RoleReason = 'away'
-  let hiddenAt = Number.POSITIVE_INFINITY
-  let challenging = false
-  const timers = new Set<() => void>()
+  let hiddenSince: number | null = null
 
-  const expired = () => (leases.seen()?.expiresAt ?? 0) <= clock.now()
+  const { state, send, sendLater, life } = createMachine({
+    table: ELECTION,
+    initial: RESTING,
+    clock,
+    look() {
+      const now = clock.now()
+      return {
+        now,
+        visible: isVisible(),
+        hiddenMs: now - (hiddenSince ?? now),
+        leaseExpired: (leases.seen()?.expiresAt ?? 0) <= now,
+        highest: leases.highest(),
+        level,
+        random,
+      }
+    },
+    perform: {
+      contend: () => take(level.tryTake(), 'free'),
+      wait: () => take(level.waitFor(life()), 'freed'),
+      ask() {
+        const signal = life()
+        void channel?.ping(null).then((pong) => {
+          if (signal.aborted) return
+          if (!pong) return send({ type: 'no-answer' })
+          leases.highest(pong.message.epoch)
+          send({ type: 'pong', visible: pong.visible, protocol: pong.holdfast })
+        })
+      },
+      steal: ({ epoch, why }) =>
+        void level.steal(epoch).then(
+          (hold) => hold && send({ type: 'granted', hold, why }),
+          // As if somebody else had been faster: the next look tries again.
+          () => {},
+        ),
+      lead({ hold }) {
+        hold.lost.then(() => send({ type: 'lost', hold }))
+        leases.show(hold.epoch)
+        events?.lead(level.exclusive, hold.epoch)
+      },
+      async renew({ hold }) {
+        const signal = life()
+        // A renewal that fails for want of a database is no proof of anything: the epoch decides.
+        const ours = await hold.renew().catch(() => true)
+        if (!ours) send({ type: 'lost', hold })
+        else if (!signal.aborted) leases.show(hold.epoch)
+      },
+      release: ({ hold }) => hold.release(),
+      follow: ({ understood }) => events?.follow(understood),
+      'hide-lease': leases.hide,
+      post: ({ message }) => channel?.post(message),
+      later: ({ send: type, ms }) =>
+        sendLater({ type }, ms, (late) => {
+          if (late > ms + RENEW_MS) events?.wake()
+        }),
+    },
+  })
 
-  function later(ms: number, run: () => void) {
-    const cancel = clock.after(ms, () => {
-      timers.delete(cancel)
-      run()
-    })
-    timers.add(cancel)
-  }
-
-  function every(ms: number, run: () => void) {
-    const at = clock.now()
-    later(ms, () => {
-      if (clock.now() - at > 2 * ms + RENEW_MS) events?.wake()
-      every(ms, run)
-      run()
-    })
-  }
-
-  /** From here on this tab neither applies nor passes on anything as a leader. */
-  function standDown(why: RoleReason) {
-    leading = false
-    reason = why
-    for (const cancel of timers) cancel()
-    timers.clear()
-  }
-
-  function adopt(taken: Hold, why: RoleReason) {
-    contest.abort()
-    standDown(why)
-    hold = taken
-    taken.lost.then(() => {
-      if (hold === taken) robbed()
-    })
-    leading = true
-    leases.show(taken.epoch)
-    every(RENEW_MS, () => void renew(taken))
-    watchHiding()
-    events?.lead(level.exclusive, taken.epoch)
-  }
-
-  async function renew(taken: Hold) {
-    if (!stillLeads()) return
-    // A renewal that fails for want of a database is no proof of anything: the epoch decides.
-    const ours = await taken.renew().catch(() => true)
-    if (hold !== taken || !leading) return
-    if (ours) leases.show(taken.epoch)
-    else robbed()
-  }
-
-  function letGo() {
-    hold?.release()
-    hold = null
-  }
-
-  function follow(why: RoleReason) {
-    standDown(why)
-    events?.follow(true)
-  }
-
-  function robbed(pause = 0) {
-    if (leading) follow('robbed')
-    letGo()
-    void contend(pause)
-  }
-
-  function watchLeader() {
-    follow('other-leads')
-    every(LOOK_MS, () => {
-      if (isVisible() || expired()) void challenge()
-    })
-    void challenge()
-  }
-
-  /** Leads if it is free, else follows and waits. Goes down the ladder where a level does not work. */
-  async function contend(pause = 0) {
-    contest.abort()
-    resting = false
-    const mine = new AbortController()
-    contest = mine
-    const { signal } = mine
-    if (pause > 0) await sleep(clock, pause, signal)
-    for (;;) {
-      try {
-        let taken = signal.aborted ? null : await level.tryTake()
-        const why = taken ? 'free' : 'freed'
-        if (!taken && !signal.aborted) {
-          watchLeader()
-          taken = await level.waitFor(signal)
-        }
-        if (signal.aborted) return taken?.release()
-        // Else our turn came and went while this tab stood still.
-        if (taken) return adopt(taken, why)
-      } catch {
-        // Forbidden here (sandboxed frames, blocked site data).
+  function take(asked: Promise<Hold | null>, why: 'free' | 'freed') {
+    const signal = life()
+    asked.then(
+      (hold) => {
+        if (signal.aborted) hold?.release()
+        else send(hold ? { type: 'granted', hold, why } : { type: 'not-granted' })
+      },
+      () => {
         if (signal.aborted) return
         levels.shift()
         level = levels[0] ?? level
-      }
-    }
-  }
-
-  /** Asks whether the leader is there, and takes over when it is not. */
-  async function challenge() {
-    if (challenging || !channel) return
-    challenging = true
-    const { signal } = contest
-    const epoch = leases.highest()
-    const pong = await channel.ping(null)
-    challenging = false
-    if (signal.aborted || leading) return
-    if (pong) {
-      isCurrent(pong.message.epoch)
-      if (pong.holdfast !== PROTOCOL) events?.follow(false)
-      return
-    }
-    // A hidden tab leaves it to a visible one, unless nothing but us would ever free it.
-    if (!isVisible() && (level.freesItself || !expired())) return
-    if (isCurrent(epoch)) await take(epoch, 'no-answer')
-  }
-
-  async function take(epoch: number, why: RoleReason) {
-    const taken = await level.steal(epoch).catch(() => null)
-    if (!taken) return
-    // Should waiting have been granted meanwhile, the newer hold is the one that counts.
-    if (resting) taken.release()
-    else adopt(taken, why)
-  }
-
-  function watchHiding() {
-    hiddenAt = isVisible() ? Number.POSITIVE_INFINITY : Math.min(hiddenAt, clock.now())
-    if (isVisible() || !leading) return
-    later(HIDDEN_MS, () => {
-      if (hiddenLong()) channel?.post({ kind: 'offer' })
-    })
-  }
-
-  const hiddenLong = () => leading && level.exclusive && clock.now() - hiddenAt >= HIDDEN_MS
-
-  /** The lock stays ours until the other tab takes it, so that no third one gets in between. */
-  function handOver(to: string) {
-    const given = hold
-    follow('handed-over')
-    channel?.post({ kind: 'yours', to })
-    later(HAND_OVER_MS, () => {
-      if (given && hold === given && !leading) robbed()
-    })
+        send({ type: 'level-broken' })
+      },
+    )
   }
 
   function onVisibility() {
-    watchHiding()
-    if (!isVisible() || leading || resting) return
-    channel?.post({ kind: 'claim' })
-    void challenge()
-  }
-
-  function isCurrent(epoch: number) {
-    const isNewest = leases.highest(epoch) <= epoch
-    if (leading && level.exclusive && leases.highest() > (hold?.epoch ?? 0)) robbed()
-    return isNewest
-  }
-
-  function stillLeads() {
-    isCurrent(0)
-    return leading
-  }
-
-  function rest() {
-    contest.abort()
-    resting = true
-    const given = leading && hold
-    standDown('away')
-    leases.hide()
-    letGo()
-    if (given) channel?.post({ kind: 'bye', epoch: given.epoch })
+    hiddenSince = isVisible() ? null : (hiddenSince ?? clock.now())
+    send({ type: hiddenSince === null ? 'shown' : 'hidden' })
   }
 
   let undo = () => {}
@@ -216,13 +97,12 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       events = given
       // A page in the back/forward cache or frozen runs no code but would keep the lock, and the others waiting.
       const away = () => {
-        if (resting) return
+        if (state().is === 'resting') return
+        // While it still leads: it may have something to save.
         given.rest()
-        rest()
+        send({ type: 'page-away' })
       }
-      const back = () => {
-        if (resting) void contend()
-      }
+      const back = () => send({ type: 'page-back' })
       undo = listen(page, {
         visibilitychange: onVisibility,
         pagehide: away,
@@ -230,30 +110,35 @@ export function createLeadership(options: LeadershipOptions): Leadership {
         pageshow: back,
         resume: back,
       })
-      void contend()
+      onVisibility()
+      back()
     },
     stop() {
       undo()
-      rest()
       events = undefined
+      send({ type: 'page-away' })
     },
-    epoch: () => (leading && hold ? hold.epoch : leases.highest()),
-    stillLeads,
-    isCurrent,
-    superseded() {
-      if (leading) robbed(1_000 + options.random() * 1_000)
+    epoch() {
+      const now = state()
+      return now.is === 'leading' ? now.hold.epoch : leases.highest()
     },
+    stillLeads() {
+      send({ type: 'looked' })
+      return state().is === 'leading'
+    },
+    isCurrent(epoch) {
+      const isNewest = leases.highest(epoch) <= epoch
+      send({ type: 'looked' })
+      return isNewest
+    },
+    superseded: () => send({ type: 'superseded' }),
     hear(message, from) {
-      if (resting) return
-      if (message.kind === 'offer' && isVisible() && !leading) channel?.post({ kind: 'claim' })
-      else if (message.kind === 'claim' && hiddenLong()) handOver(from)
-      else if (message.kind === 'yours' && message.to === options.tabId && !leading) {
-        void take(leases.highest(), 'handed-to-us')
-      } else if (message.kind === 'bye' && !leading && !level.freesItself) {
-        // A page that closes has no time to write that it let go: its word is enough.
-        void take(message.epoch, 'freed')
-      }
+      send({ type: 'heard' })
+      const { kind } = message
+      if (kind === 'offer' || (kind === 'yours' && message.to === options.tabId)) send({ type: kind })
+      else if (kind === 'claim') send({ type: kind, from })
+      else if (kind === 'bye') send({ type: kind, epoch: message.epoch })
     },
-    inspect: () => ({ level: level.name, reason }),
+    inspect: () => ({ level: level.name, reason: state().reason }),
   }
 }

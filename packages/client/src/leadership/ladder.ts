@@ -29,13 +29,22 @@ export function createLadder({ environment, items, disk, name, tabId, onMessage 
     tabId,
     clock,
     isVisible,
-    leads: () => ({ leads: leadership.stillLeads(), epoch: leadership.epoch() }),
+    leads() {
+      const leads = leadership.stillLeads()
+      const epoch = leadership.epoch()
+      // Who leads only for itself has no epoch, and must not answer for a leader that is gone.
+      return { leads: leads && epoch > 0, epoch }
+    },
     onMessage,
   })
   const levels: Level[] = []
-  // Followers live on what the leader tells them.
-  if (channel && locks) levels.push(createWebLockLevel(locks, name, leases))
-  if (channel && disk) levels.push(createIndexedDbLevel(leases))
+  // Followers live on what the leader tells them: without a channel these levels do not work.
+  const push = (level: Level) => {
+    const ready = channel?.ready
+    if (channel) levels.push(ready ? { ...level, tryTake: () => ready.then(level.tryTake) } : level)
+  }
+  if (locks) push(createWebLockLevel(locks, name, leases))
+  if (disk) push(createIndexedDbLevel(leases))
   const leadership = createLeadership({
     tabId,
     clock,

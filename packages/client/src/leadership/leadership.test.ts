@@ -24,6 +24,8 @@ interface Contender {
   epoch: number
   epochs: number[]
   exclusive: boolean | null
+  /** As a follower: whether it lives on what the leader says, or asks the server for itself. */
+  understood: boolean | null
   /** Its renderer stood still while it led: it may learn late that it was robbed. */
   stoodStill: boolean
   leadership: Leadership
@@ -67,6 +69,7 @@ function createWorld(makeLevel: MakeLevel) {
       epoch: 0,
       epochs: [],
       exclusive: null,
+      understood: null,
       stoodStill: false,
       leadership,
     }
@@ -75,7 +78,7 @@ function createWorld(makeLevel: MakeLevel) {
         Object.assign(contender, { role: 'leader', epoch, exclusive, stoodStill: false })
         contender.epochs.push(epoch)
       },
-      follow: () => Object.assign(contender, { role: 'follower' }),
+      follow: (understood) => Object.assign(contender, { role: 'follower', understood }),
       rest: () => Object.assign(contender, { role: 'resting' }),
       wake() {},
     })
@@ -101,7 +104,7 @@ function createWorld(makeLevel: MakeLevel) {
 }
 
 describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => {
-  it('F5: is one of many that begin together, and the others follow', async () => {
+  it('is one of many that begin together, and the others follow', async () => {
     const world = createWorld(makeLevel)
     for (let n = 0; n < 8; n++) world.open()
     await settle()
@@ -112,7 +115,7 @@ describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => 
     expect(world.all.flatMap(({ epochs }) => epochs)).toHaveLength(1)
   })
 
-  it('C2: shows its lease, renews it, and takes its name off when it goes', async () => {
+  it('shows its lease, renews it, and takes its name off when it goes', async () => {
     const world = createWorld(makeLevel)
     const leader = world.open()
     await settle()
@@ -124,7 +127,7 @@ describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => 
     expect(lease()).toEqual({ owner: '', epoch: 1, expiresAt: 0 })
   })
 
-  it('F5: is followed by another when it closes, with a higher epoch', async () => {
+  it('is followed by another when it closes, with a higher epoch', async () => {
     const world = createWorld(makeLevel)
     const first = world.open()
     await settle()
@@ -136,7 +139,7 @@ describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => 
     expect(second).toMatchObject({ role: 'leader', epoch: 2 })
   })
 
-  it('F5: is followed at once when it closes, though its page is gone before it has let go', async () => {
+  it('is followed at once when it closes, though its page is gone before it has let go', async () => {
     const deaf: MakeLevel = (tab, leases) => {
       const level = makeLevel(tab, leases)
       if (level.freesItself) return level
@@ -157,7 +160,7 @@ describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => 
     expect(others.flatMap(({ epochs }) => epochs)).toEqual([2])
   })
 
-  it('F5: is followed by another when it is killed', async () => {
+  it('is followed by another when it is killed', async () => {
     const world = createWorld(makeLevel)
     const first = world.open()
     await settle()
@@ -188,7 +191,7 @@ describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => 
     expect(world.leaders()).toEqual([second])
   })
 
-  it('F5: stopped, is robbed within four seconds by a visible tab that has followed it', async () => {
+  it('stopped, is robbed within four seconds by a visible tab that has followed it', async () => {
     const world = createWorld(makeLevel)
     const first = world.open()
     await settle()
@@ -199,7 +202,7 @@ describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => 
     expect(second).toMatchObject({ role: 'leader', epoch: 2 })
   })
 
-  it('F5: is waited for on the same level by a tab that was stopped while its turn came and went', async () => {
+  it('is waited for on the same level by a tab that was stopped while its turn came and went', async () => {
     const world = createWorld(makeLevel)
     const first = world.open()
     await settle()
@@ -281,6 +284,70 @@ describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => 
     expect(world.leaders()).toEqual([second])
   })
 
+  it('hands over to a tab that is opened in front of it long after it was hidden', async () => {
+    const world = createWorld(makeLevel)
+    const first = world.open()
+    await settle()
+    first.tab.setVisible(false)
+    await world.pass(60_000)
+    const second = world.open()
+    await settle()
+    expect(world.leaders()).toEqual([second])
+    expect(second.leadership.inspect().reason).toBe('handed-to-us')
+    await world.pass(60_000)
+    expect(world.all.map(({ epochs }) => epochs)).toEqual([[1], [2]])
+  })
+
+  it('keeps the lead for its first five seconds hidden, also when a tab is opened in front of it', async () => {
+    const world = createWorld(makeLevel)
+    const first = world.open()
+    await settle()
+    first.tab.setVisible(false)
+    const second = world.open()
+    await world.pass(4_500)
+    expect(world.leaders()).toEqual([first])
+    await world.pass(2_000)
+    expect(world.leaders()).toEqual([second])
+  })
+
+  it('is left in peace by a tab that hears nothing, which asks the server for itself', async () => {
+    const world = createWorld(makeLevel)
+    const deaf = world.open()
+    deaf.tab.setDeaf(true)
+    await settle()
+    const others = [world.open(), world.open()]
+    await world.pass(180_000)
+    const epochs = () => world.all.flatMap((contender) => contender.epochs).length
+    const before = epochs()
+    expect(before).toBeLessThanOrEqual(8)
+    await world.pass(600_000)
+    expect(epochs()).toBe(before)
+    expect(others).toContain(world.leaders()[0])
+    expect(deaf).toMatchObject({ role: 'follower', understood: false })
+    expect(others.find(({ role }) => role === 'follower')).toMatchObject({ understood: true })
+
+    deaf.tab.setDeaf(false)
+    await world.pass(4_000)
+    expect(epochs()).toBe(before)
+    expect(deaf).toMatchObject({ role: 'follower', understood: true })
+    world.leaders()[0]?.tab.stop()
+    others.find(({ role }) => role === 'follower')?.tab.kill()
+    await world.pass(4_000)
+    expect(world.leaders()).toEqual([deaf])
+  })
+
+  it('is one of two tabs that cannot hear each other, and stays so', async () => {
+    const world = createWorld(makeLevel)
+    const both = [world.open(), world.open()]
+    for (const { tab } of both) tab.setDeaf(true)
+    await world.pass(180_000)
+    const before = both.map(({ epochs }) => epochs.length)
+    await world.pass(600_000)
+    expect(both.map(({ epochs }) => epochs.length)).toEqual(before)
+    expect(both.map(({ role }) => role).sort()).toEqual(['follower', 'leader'])
+    expect(both.find(({ role }) => role === 'follower')).toMatchObject({ understood: false })
+  })
+
   it.each([
     ['pagehide', 'pageshow'],
     ['freeze', 'resume'],
@@ -350,7 +417,7 @@ describe.each(Object.entries(EXCLUSIVE))('a leader by %s', (name, makeLevel) => 
     { minLength: 4, maxLength: 18 },
   )
 
-  it('F5: under any schedule never two lead, except one that was stopped and robbed; and in the end one does', async () => {
+  it('under any schedule never two lead, except one that was stopped and robbed; and in the end one does', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (schedule) => {
         const world = createWorld(makeLevel)

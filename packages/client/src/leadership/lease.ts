@@ -3,8 +3,9 @@ import { changeRecord } from '../cache/idb-store.ts'
 import type { Clock } from '../environment/clock.ts'
 import { type Items, readJson } from '../environment/items.ts'
 
-/** C2. */
+/** How long a lease is shown as valid, unless it is renewed. */
 export const LEASE_MS = 30_000
+/** So that one renewal may be late. */
 export const RENEW_MS = 15_000
 
 /** Who leads, until when, and the how-manieth leader it is. An empty owner has let go. */

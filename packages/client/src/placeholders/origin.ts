@@ -1,5 +1,6 @@
 import type { Task } from '@holdfast/shared'
 import { type Items, nameIn, readJson } from '../environment/items.ts'
+import { shortName } from '../environment/short-name.ts'
 
 /** Where a task was submitted, seen from this tab. */
 export type Origin = 'this-tab' | 'other-tab' | 'other-device'
@@ -24,14 +25,16 @@ export interface OriginsOptions {
   session: Items
   /** Lives as long as the browser. */
   durable: Items
-  /** Names the app … */
+  /** Names the app. */
   app: string
-  /** … and the user's place in it. */
-  scope: string
+  /** False once the user has signed out, in whichever tab. */
+  mayWrite(): boolean
 }
 
-export function createOrigins({ session, durable, app, scope }: OriginsOptions): Origins {
-  const key = `${scope}:mine`
+export const originsKey = (app: string) => `${app}:mine`
+
+export function createOrigins({ session, durable, app, mayWrite }: OriginsOptions): Origins {
+  const key = originsKey(app)
   const tab = nameIn(session, `${app}:tab`)
   const expected = new Map<string, string>()
   const here = new Set<string>()
@@ -39,11 +42,12 @@ export function createOrigins({ session, durable, app, scope }: OriginsOptions):
   let mine = recall()
 
   function claim(taskId: string, madeBy: string) {
-    if (mine[taskId] === madeBy) return
+    const name = shortName(taskId)
+    if (mine[name] === madeBy) return
     // Read again: another tab may have written meanwhile.
-    const made = Object.entries({ ...recall(), ...mine, [taskId]: madeBy })
+    const made = Object.entries({ ...recall(), ...mine, [name]: madeBy })
     mine = Object.fromEntries(made.slice(-REMEMBERED))
-    durable.set(key, JSON.stringify(mine))
+    if (mayWrite()) durable.set(key, JSON.stringify(mine))
   }
 
   return {
@@ -54,9 +58,10 @@ export function createOrigins({ session, durable, app, scope }: OriginsOptions):
         expected.delete(placeholderId ?? '')
         claim(id, madeBy)
       }
-      if (mine[id] === tab) return 'this-tab'
+      const name = shortName(id)
+      if (mine[name] === tab) return 'this-tab'
       if (origin && origin !== 'other-device') here.add(id)
-      return id in mine || here.has(id) ? 'other-tab' : 'other-device'
+      return name in mine || here.has(id) ? 'other-tab' : 'other-device'
     },
     expect: (placeholderId, madeBy) => void expected.set(placeholderId, madeBy),
     claim,

@@ -1,4 +1,5 @@
 import { isOverdue, placeholderIdOf, type Task, type TaskFailure, type TaskStatus } from '@holdfast/shared'
+import type { Waiting } from '../outbox/intent.ts'
 import type { TrackedTask } from '../store/merge-tasks.ts'
 
 /**
@@ -28,13 +29,17 @@ export interface Placeholder {
   /** Where it was begun: in this tab, in another tab of this browser, or on another device. */
   origin: TrackedTask['origin']
   stale: boolean
-  /** When the task started, so that it takes its place among the messages (F7). */
+  /** When the task started. */
   startedAt: string
+  /** When the first of its tasks was submitted: its place among the messages, which no start and no retry moves. */
+  submittedAt: string
   state: 'waiting' | 'working' | 'failed' | 'cancelled' | 'done'
   detail: PlaceholderDetail
   progress: number | null
-  /** The task's failure, or `DEADLINE_EXCEEDED` for one past its deadline (C7). */
+  /** The task's failure, or `DEADLINE_EXCEEDED` for one past its deadline. */
   failure: TaskFailure | null
+  /** Of an unsent one: why it is not sent at this moment, and when it is tried again. */
+  waiting: Waiting | null
   task: TrackedTask
 }
 
@@ -62,10 +67,12 @@ export function toPlaceholder(task: TrackedTask, now: number): Placeholder {
     origin: task.origin,
     stale: task.stale,
     startedAt: task.startedAt ?? task.createdAt,
+    submittedAt: task.createdAt,
     state: overdue ? 'failed' : STATES[task.status],
     detail: detailOf(task, overdue),
     progress: task.progress,
     failure: overdue ? OVERDUE : task.failure,
+    waiting: task.waiting ?? null,
     task,
   }
 }
@@ -96,8 +103,9 @@ export function toPlaceholders(tasks: readonly TrackedTask[], now: number): Plac
     if (task.unsent && places.has(place)) continue
     places.add(place)
     // Deleted first, so that the newer task also takes its own place in the order.
+    const { submittedAt } = shown.get(id) ?? { submittedAt: task.createdAt }
     shown.delete(id)
-    shown.set(id, { ...toPlaceholder(task, now), id })
+    shown.set(id, { ...toPlaceholder(task, now), id, submittedAt })
   }
   return [...shown.values()]
 }

@@ -10,6 +10,7 @@ import { type ContractServer, startContractServer } from '../../test/contract-se
 import { createClient, type HoldfastClient } from '../index.ts'
 import {
   HoldfastProvider,
+  type RestoredTasks,
   useConnection,
   useHoldfast,
   useRestoredTasks,
@@ -52,7 +53,7 @@ function TaskCount() {
 }
 
 describe('useRestoredTasks', () => {
-  it('C1: restores on log-in, oldest first, by conversation', async () => {
+  it('restores on log-in, oldest first, by conversation', async () => {
     const conversationId = 'conversation-1'
     const second = server.put('alice', { conversationId, createdAt: '2026-01-02T00:00:00.000Z' })
     const first = server.put('alice', { conversationId, createdAt: '2026-01-01T00:00:00.000Z' })
@@ -76,7 +77,7 @@ describe('useRestoredTasks', () => {
     expect(talk.result.current.placeholders.map(({ taskId }) => taskId)).toEqual([first.id, second.id])
   })
 
-  it('C5: many hooks under StrictMode cause one restore', async () => {
+  it('many hooks under StrictMode cause one restore', async () => {
     render(
       Array.from({ length: 10 }, (_, key) => key).map((key) => <TaskCount key={key} />),
       { wrapper },
@@ -88,7 +89,7 @@ describe('useRestoredTasks', () => {
     expect(server.requests.map((request) => request.path)).toEqual(['/v1/sync', '/v1/stream'])
   })
 
-  it('C7: a task turns overdue before the eyes of the user', async () => {
+  it('a task turns overdue before the eyes of the user', async () => {
     const deadlineAt = new Date(Date.now() + 400).toISOString()
     server.put('alice', { status: 'running', deadlineAt })
     const { result } = renderHook(() => useRestoredTasks(), { wrapper })
@@ -133,6 +134,87 @@ describe('re-rendering', () => {
   })
 })
 
+/** A row says what `select` gives for the tasks of one conversation, and how to read it. */
+const SELECTIONS: [string, (restored: RestoredTasks) => unknown, (value: never) => unknown][] = [
+  ['a Set', ({ tasks }) => new Set(tasks.map(progressOf)), (value: Set<unknown>) => [...value]],
+  [
+    'a Map',
+    ({ tasks }) => new Map(tasks.map((task) => [task.id, task.progress])),
+    (value: Map<string, unknown>) => [...value.values()],
+  ],
+  ['an array', ({ tasks }) => tasks.map(progressOf), (value: unknown[]) => value],
+  ['an object', ({ tasks }) => ({ first: tasks[0]?.progress }), (value: { first: unknown }) => [value.first]],
+  ['a plain value', ({ tasks }) => tasks[0]?.progress, (value: unknown) => [value]],
+]
+const progressOf = ({ progress }: { progress: number | null }) => progress
+
+describe('select', () => {
+  const plain = ({ children }: { children: ReactNode }) => (
+    <HoldfastProvider client={client}>{children}</HoldfastProvider>
+  )
+
+  async function selected(select: (restored: RestoredTasks) => unknown) {
+    const mine = server.put('alice', { conversationId: 'a', progress: 10 })
+    const other = server.put('alice', { conversationId: 'b', progress: 10 })
+    await signIn()
+    await until(() => client.store.getState().connection === 'push')
+    let renders = 0
+    const { result } = renderHook(
+      () => {
+        renders++
+        // A new function each time, as most apps write it.
+        return useRestoredTasks({
+          conversationId: 'a',
+          select: (restored: RestoredTasks) => select(restored),
+        })
+      },
+      { wrapper: plain },
+    )
+    const change = async (id: string, patch: Parameters<typeof server.change>[1]) => {
+      const { version } = server.change(id, patch)
+      await settle(() => client.store.getState().tasks[id]?.version === version)
+    }
+    return { mine, other, result, change, renders: () => renders }
+  }
+
+  it.each(SELECTIONS)('of %s updates when what is in it changes, and only then', async (_, select, read) => {
+    const { mine, other, result, change, renders } = await selected(select)
+    expect(read(result.current as never)).toEqual([10])
+    await change(mine.id, { progress: 70 })
+    expect(read(result.current as never)).toEqual([70])
+    expect(renders()).toBe(2)
+    const before = result.current
+    await change(mine.id, { metadata: { seen: true } })
+    await change(other.id, { progress: 50 })
+    expect(renders()).toBe(2)
+    expect(result.current).toBe(before)
+  })
+
+  it('of new arrays within an object renders once per change, and ends', async () => {
+    const { mine, other, result, change, renders } = await selected(({ tasks }) => ({
+      all: tasks.map(progressOf),
+    }))
+    expect(result.current).toEqual({ all: [10] })
+    await change(other.id, { progress: 50 })
+    expect(renders()).toBe(1)
+    await change(mine.id, { progress: 70 })
+    expect(result.current).toEqual({ all: [70] })
+    expect(renders()).toBe(2)
+  })
+
+  it('that is another function in the next render is asked again', async () => {
+    server.put('alice', { progress: 10 })
+    await signIn()
+    await until(() => client.store.getState().connection === 'push')
+    const { result, rerender } = renderHook(
+      ({ factor }) => useRestoredTasks({ select: ({ tasks }) => [(tasks[0]?.progress ?? 0) * factor] }),
+      { wrapper: plain, initialProps: { factor: 1 } },
+    )
+    rerender({ factor: 2 })
+    expect(result.current).toEqual([20])
+  })
+})
+
 describe('useTask', () => {
   it('is undefined for no id, an unknown id, and after log-out', async () => {
     const { id } = server.put('alice')
@@ -151,7 +233,7 @@ type AppTasks = {
 }
 
 describe('useSubmitTask', () => {
-  it('F16: is free again as soon as it is written down, and the placeholder is there', async () => {
+  it('is free again as soon as it is written down, and the placeholder is there', async () => {
     const { result } = renderHook(() => ({ ...useSubmitTask(), ...useRestoredTasks() }), { wrapper })
     await signIn()
     let submitting: Promise<unknown> = Promise.resolve()

@@ -1,8 +1,9 @@
-import type { FilesResult, TaskOutput } from '@holdfast/shared'
+import type { Conversation, FilesResult, TaskOutput } from '@holdfast/shared'
 import { expectTypeOf, test } from 'vitest'
 // A type only: nothing of the server is there at run time.
 import type { AppTasks } from '../../../server/test/app-task-types.ts'
 import type { TrackedTask } from '../store/merge-tasks.ts'
+import type { ClientState } from '../store/task-store.ts'
 import type {
   RestoredTasks,
   SubmitTask,
@@ -39,8 +40,13 @@ test('what is submitted must fit the server’s own definition', () => {
     submit({ type: 'portrait', params: { prompt: 'a lighthouse', size: 5 } })
     // @ts-expect-error: no parameters at all
     submit({ type: 'portrait' })
-    // @ts-expect-error: not an option of submit
+    submit({ type: 'portrait', params: { prompt: 'a lighthouse' }, conversation: { id: 'c', title: 'Sea' } })
+    // @ts-expect-error: a conversation has a title
+    submit({ type: 'portrait', params: { prompt: 'a lighthouse' }, conversation: { id: 'c' } })
+    // @ts-expect-error: an id alone is a conversationId
     submit({ type: 'portrait', params: { prompt: 'a lighthouse' }, conversation: 'c' })
+    // @ts-expect-error: not an option of submit
+    submit({ type: 'portrait', params: { prompt: 'a lighthouse' }, slot: 'c' })
   }
 })
 
@@ -106,6 +112,15 @@ test('without a catalog anything goes, and tasks are what the core has', () => {
     submit({ type: 'anything', params: 5 })
     expectTypeOf(restored().tasks).toExtend<TrackedTask[]>()
     expectTypeOf(taskOf('id')).toExtend<TrackedTask | undefined>()
+  }
+})
+
+test('conversations are there to read, and nobody else’s to change', () => {
+  return ({ conversations, unreadConversations }: ClientState) => {
+    expectTypeOf(conversations.c).toEqualTypeOf<Conversation | undefined>()
+    expectTypeOf(unreadConversations).toEqualTypeOf<number | null>()
+    // @ts-expect-error: the store’s own
+    delete conversations.c
   }
 })
 

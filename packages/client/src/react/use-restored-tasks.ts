@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
+import { shallow } from 'zustand/vanilla/shallow'
 import { useHoldfast } from './holdfast-provider.ts'
 import { nextDeadline, type RestoredTasks, selectRestored } from './restored-tasks.ts'
 import type { AnyTasks, TaskCatalog } from './task-catalog.ts'
@@ -7,12 +8,21 @@ import { useClientState } from './use-client-state.ts'
 export interface RestoredTasksOptions<T, C extends TaskCatalog = AnyTasks> {
   /** Only that conversation's; null: only those without one; left out: all. */
   conversationId?: string | null
-  /** Only this part; the component renders again when it has changed, compared one level deep. */
+  /**
+   * Only this part. The component renders again when it has changed, compared one level deep: also a Set or a Map.
+   */
   select?(restored: RestoredTasks<C>): T
 }
 
+/** What `select` made of what. */
+interface Selected<T> {
+  all: RestoredTasks
+  select(restored: RestoredTasks): T
+  value: T
+}
+
 /**
- * This user's tasks, after a reload, a log-in or on another device just as before (C1).
+ * This user's tasks, after a reload, a log-in or on another device just as before.
  *
  * @example
  * const { placeholders } = useRestoredTasks<AppTasks>({ conversationId })
@@ -31,7 +41,7 @@ export function useRestoredTasks<T>(options: RestoredTasksOptions<T> = {}): T {
   const { conversationId, select } = options
   const { store } = useHoldfast()
   const [passed, setPassed] = useState(0)
-  const last = useRef<T | undefined>(undefined)
+  const last = useRef<Selected<T> | null>(null)
   const restored = useMemo(() => selectRestored(conversationId, passed), [conversationId, passed])
 
   useEffect(() => {
@@ -57,18 +67,12 @@ export function useRestoredTasks<T>(options: RestoredTasksOptions<T> = {}): T {
   return useClientState((state) => {
     const all = restored(state)
     if (!select) return all as T
+    const { current } = last
+    // React asks more than once and must get the same answer, or it renders for ever.
+    if (current?.all === all && current.select === select) return current.value
     const value = select(all)
-    if (last.current === undefined || !isAlike(last.current, value)) last.current = value
-    return last.current
+    const isSame = current !== null && shallow(current.value, value)
+    last.current = { all, select, value: isSame ? current.value : value }
+    return last.current.value
   })
-}
-
-function isAlike(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
-  const entries = Object.entries(a)
-  return (
-    entries.length === Object.keys(b).length &&
-    entries.every(([key, value]) => Object.is(value, (b as Record<string, unknown>)[key]))
-  )
 }

@@ -5,9 +5,9 @@ import { useHoldfast } from './holdfast-provider.ts'
 import type { AnyTasks, TaskCatalog, TypedInput, TypedTask } from './task-catalog.ts'
 
 export interface SubmitTask<C extends TaskCatalog, K extends keyof C & string> {
-  /** Shows a placeholder at once and resolves when the wish is written down; `task` follows when it is sent. */
+  /** Shows a placeholder at once and resolves when it is on disk; `task` follows when it is sent. */
   submit<T extends K>(input: TypedInput<C, T>): Promise<Submission<TypedTask<C, T>>>
-  /** While at least one is being written down. */
+  /** While at least one is being written to disk. */
   isSubmitting: boolean
   /** Why the last one was refused. */
   error: HoldfastError | null

@@ -28,7 +28,7 @@ function mergeAll(deliveries: IncomingTask[][]): TaskMap {
     session: createItems(null),
     durable: createItems(null),
     app: '',
-    scope: '',
+    mayWrite: () => true,
   })
   return deliveries.reduce<TaskMap>((held, tasks) => mergeTasks(held, tasks, origins).tasks, {})
 }
@@ -56,7 +56,7 @@ describe('mergeTasks', () => {
       session: createItems(null),
       durable: createItems(null),
       app: '',
-      scope: '',
+      mayWrite: () => true,
     })
     const running = trackedTask({ id: 'a', status: 'running' })
     const done = trackedTask({ id: 'a', status: 'completed', version: 2 })

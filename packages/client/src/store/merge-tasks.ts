@@ -1,4 +1,5 @@
 import { isNewer, isTerminal, type Task } from '@holdfast/shared'
+import type { Waiting } from '../outbox/intent.ts'
 import type { Origin, Origins } from '../placeholders/origin.ts'
 import { addressesEnd } from './addresses-end.ts'
 
@@ -7,8 +8,10 @@ export interface TrackedTask extends Task {
   origin: Origin
   /** From the local copy, not yet confirmed by the server. */
   stale: boolean
-  /** Only a wish so far, still in the outbox: its id is the idempotency key, and the server knows nothing of it. */
+  /** Only an intent so far, still in the outbox: its id is the idempotency key, and the server knows nothing of it. */
   unsent?: boolean
+  /** Why an unsent one is not sent at this moment; null before the first try and while it is being sent. */
+  waiting?: Waiting | null
 }
 
 export type TaskMap = Readonly<Record<string, TrackedTask>>

@@ -1,6 +1,8 @@
+import type { Conversation } from '@holdfast/shared'
 import { createStore } from 'zustand/vanilla'
 import type { Health } from '../cache/kept.ts'
 import type { Origins } from '../placeholders/origin.ts'
+import { type ConversationMap, mergeConversations } from './merge-conversations.ts'
 import { type IncomingTask, type Merged, mergeTasks, type TaskMap, type TrackedTask } from './merge-tasks.ts'
 
 /** Everything the client knows, as one immutable value. */
@@ -14,6 +16,10 @@ export interface ClientState extends Health {
   tasks: TaskMap
   /** What waits in the outbox to be sent, by idempotency key. */
   unsent: TaskMap
+  /** Conversations by id: those with the newest activity, the unread ones, and what was heard of since. */
+  conversations: ConversationMap
+  /** How many of all conversations are unread; null until it is known. */
+  unreadConversations: number | null
   tabId: string
   /** Server clock minus local clock, in milliseconds. */
   clockOffset: number
@@ -26,7 +32,7 @@ export interface ReadonlyStore {
   subscribe(listener: (state: ClientState, previous: ClientState) => void): () => void
 }
 
-/** News about tasks, from wherever. */
+/** News about tasks: from the server, or from another tab. */
 export interface TaskNews {
   tasks: IncomingTask[]
   /** Ids that do not exist for this user. */
@@ -37,9 +43,18 @@ export interface TaskNews {
   complete?: boolean
 }
 
+/** News about conversations: from the server, or from another tab. */
+export interface ConversationNews {
+  conversations?: readonly Conversation[] | undefined
+  /** How many of all are unread, as far as the sender knows. */
+  unreadConversations?: number | null | undefined
+}
+
 export interface TaskStore extends ReadonlyStore {
   set(partial: Partial<Omit<ClientState, 'tasks' | 'unsent'>>): void
   apply(news: TaskNews, origins: Pick<Origins, 'of'>): Pick<Merged, 'changed' | 'ended'>
+  /** `whole`: not only what changed, but all that a first answer brings. Returns what was new. */
+  applyConversations(news: ConversationNews, whole?: boolean): Conversation[]
   setUnsent(drafts: readonly TrackedTask[]): void
   /** Back to signed out, nothing of the old user left. */
   reset(): void
@@ -54,6 +69,8 @@ const SIGNED_OUT: ClientState = {
   storageProblem: null,
   tasks: {},
   unsent: {},
+  conversations: {},
+  unreadConversations: null,
   tabId: '',
   clockOffset: 0,
 }
@@ -61,14 +78,17 @@ const SIGNED_OUT: ClientState = {
 export function createTaskStore(): TaskStore {
   const store = createStore<ClientState>(() => SIGNED_OUT)
   const { getState, setState } = store
+  /** Unread conversations that are not held here, since an answer has its limit; null until it is known. */
+  let unreadBeyond: number | null = null
+
+  const set: TaskStore['set'] = (partial) => {
+    const keys = Object.keys(partial) as (keyof typeof partial)[]
+    if (keys.some((key) => getState()[key] !== partial[key])) setState(partial)
+  }
 
   return {
     ...store,
-
-    set(partial) {
-      const keys = Object.keys(partial) as (keyof typeof partial)[]
-      if (keys.some((key) => getState()[key] !== partial[key])) setState(partial)
-    },
+    set,
 
     apply({ tasks: incoming, gone = [], confirmed, complete }, origins) {
       const before = getState()
@@ -89,15 +109,39 @@ export function createTaskStore(): TaskStore {
       return merged
     },
 
+    applyConversations({ conversations: incoming = [], unreadConversations: total }, whole) {
+      const held = getState().conversations
+      const conversations = mergeConversations(held, incoming)
+      // Counted here and not taken over, or a late answer would bring a badge back: versions tell what is newer, a
+      // total does not. Only what is beyond the limit of an answer has to be believed.
+      const all = Object.values(conversations)
+      if (typeof total === 'number' && (whole || unreadBeyond)) {
+        unreadBeyond = Math.max(0, total - countUnread(whole ? incoming : all))
+      }
+      set({
+        conversations,
+        unreadConversations: unreadBeyond === null ? null : unreadBeyond + countUnread(all),
+      })
+      return incoming.filter((one) => conversations[one.id] === one && held[one.id] !== one)
+    },
+
     setUnsent(drafts) {
       const { unsent } = getState()
-      const isSame = (draft: TrackedTask) => unsent[draft.id]?.status === draft.status
+      const isSame = (draft: TrackedTask) =>
+        unsent[draft.id]?.status === draft.status &&
+        unsent[draft.id]?.waiting?.retryAt === draft.waiting?.retryAt &&
+        unsent[draft.id]?.createdAt === draft.createdAt
       if (drafts.length === Object.keys(unsent).length && drafts.every(isSame)) return
       setState({ unsent: Object.fromEntries(drafts.map((draft) => [draft.id, draft])) })
     },
 
     reset() {
+      unreadBeyond = null
       setState({ ...SIGNED_OUT, tabId: getState().tabId }, true)
     },
   }
+}
+
+function countUnread(conversations: readonly Conversation[]): number {
+  return conversations.filter(({ unread }) => unread > 0).length
 }

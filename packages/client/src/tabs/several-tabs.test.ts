@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createBrowser, elapse, type Tab, until } from '../../test/browser.ts'
 import { type ContractServer, startContractServer } from '../../test/contract-server.ts'
 import { trackedTask } from '../../test/tracked-task.ts'
-import { PROTOCOL } from './tab-message.ts'
+import type { ChannelPort } from './tab-channel.ts'
+import { type Envelope, PROTOCOL } from './tab-message.ts'
 
 let server: ContractServer
 let browser: ReturnType<typeof createBrowser>
@@ -37,7 +38,7 @@ function persisted(type: string) {
 }
 
 describe('several tabs', () => {
-  it('C3 F5: one streams, all are updated, and the others send nothing', async () => {
+  it('one streams, all are updated, and the others send nothing', async () => {
     const task = server.put('alice')
     const leader = await openLeader()
     const followers = [await openFollower(), await openFollower()]
@@ -48,7 +49,7 @@ describe('several tabs', () => {
     expect(followers.map((tab) => state(tab).role)).toEqual(['follower', 'follower'])
   })
 
-  it('C8: a follower is told of what was restored and what ended, too', async () => {
+  it('a follower is told of what was restored and what ended, too', async () => {
     const task = server.put('alice')
     await openLeader()
     const tab = browser.openTab()
@@ -62,7 +63,7 @@ describe('several tabs', () => {
     expect(heard).toEqual(['restored 1', 'completed'])
   })
 
-  it('F5: when the leader closes another takes over and resumes where it was', async () => {
+  it('when the leader closes another takes over and resumes where it was', async () => {
     const task = server.put('alice')
     const leader = await openLeader()
     const follower = await openFollower()
@@ -77,7 +78,7 @@ describe('several tabs', () => {
     await until(() => server.streams.size === 1)
   })
 
-  it('F5: another takes over while a tab that stands still holds up every write to the database', async () => {
+  it('another takes over while a tab that stands still holds up every write to the database', async () => {
     const leader = await openLeader()
     const follower = await openFollower()
     const letGo = await holdUpWrites()
@@ -112,7 +113,7 @@ describe('several tabs', () => {
     await until(() => state(leader).tasks[task.id]?.origin === 'other-tab')
   })
 
-  it('F7: origin is this tab (even reloaded), another tab, or another device', async () => {
+  it('origin is this tab (even reloaded), another tab, or another device', async () => {
     const leader = await openLeader()
     const follower = await openFollower()
     const elsewhere = server.put('alice')
@@ -140,7 +141,7 @@ describe('several tabs', () => {
     await device.client.close()
   })
 
-  it('F7: knows its own task even when the stream is faster than the reply', async () => {
+  it('knows its own task even when the stream is faster than the reply', async () => {
     const tab = await openLeader()
     const origins = new Set<string>()
     tab.client.store.subscribe(({ tasks }) => {
@@ -177,7 +178,7 @@ describe('several tabs', () => {
     expect(state(next)).toMatchObject({ restore: 'loading', tasks: {} })
   })
 
-  it('F5: a leader that does not answer is robbed, also where Web Locks are real', async () => {
+  it('a leader that does not answer is robbed, also where Web Locks are real', async () => {
     const task = server.put('alice')
     const robbed = navigator.locks
       .request(`holdfast:${browser.app}:alice`, () => new Promise(() => {}))
@@ -189,6 +190,20 @@ describe('several tabs', () => {
     await elapse(browser.clock, () => state(tab).connection === 'push')
     expect(await robbed).toBe('AbortError')
     expect(state(tab).tasks).toHaveProperty(task.id)
+  })
+
+  it('a tab that only leads for itself does not answer for a leader that stands still', async () => {
+    const forItself = browser.openTab({ environment: { locks: null, indexedDB: null } })
+    await forItself.signIn()
+    await until(() => state(forItself).connection === 'polling')
+    const robbed = navigator.locks
+      .request(`holdfast:${browser.app}:alice`, () => new Promise(() => {}))
+      .catch((error: DOMException) => error.name)
+    const tab = browser.openTab()
+    await tab.signIn()
+    await until(() => state(tab).connection === 'follower')
+    await elapse(browser.clock, () => state(tab).connection === 'push')
+    expect(await robbed).toBe('AbortError')
   })
 
   it('a page in the back/forward cache leads no more, and catches up when it returns', async () => {
@@ -204,7 +219,7 @@ describe('several tabs', () => {
     expect(server.streams.size).toBe(1)
   })
 
-  it('F2 F3: a leader that goes leaves many cards at hand, a follower does not, and a log-out takes them', async () => {
+  it('a leader that goes leaves many cards at hand, a follower does not, and a log-out takes them', async () => {
     for (let n = 0; n < 300; n++) server.put('alice')
     const leader = await openLeader()
     const follower = await openFollower()
@@ -242,7 +257,7 @@ describe('several tabs', () => {
     expect(state(tab)).toMatchObject({ role: 'leader', restore: 'confirmed' })
   })
 
-  it('F3 F7: after log-out and log-in, one’s own tasks are still this browser’s', async () => {
+  it('after log-out and log-in, one’s own tasks are still this browser’s', async () => {
     const leader = await openLeader()
     const follower = await openFollower()
     const submission = await follower.client.submit({ type: 'image', params: {} })
@@ -262,14 +277,14 @@ describe('several tabs', () => {
     expect(state(leader).tasks[id]?.origin).toBe('other-device')
   })
 
-  it('F5: what an older leader says is not listened to', async () => {
+  it('what an older leader says is not listened to', async () => {
     await openLeader()
     const follower = await openFollower()
     const channel = new BroadcastChannel(`holdfast:${browser.app}:alice`)
     const say = (epoch: number, id: string) => {
       const tasks = [trackedTask({ id })]
-      const news = { tasks, gone: [], complete: false, confirmed: true, cursor: 'x', clockOffset: 0 }
-      const message = { kind: 'states', epoch, ...news }
+      const rest = { complete: false, confirmed: true, cursor: 'x', clockOffset: 0 }
+      const message = { kind: 'states', epoch, tasks, gone: [], conversations: [], ...rest }
       channel.postMessage({ holdfast: PROTOCOL, from: 'ghost', visible: true, at: 0, message })
     }
     say(0, 'old')
@@ -279,7 +294,7 @@ describe('several tabs', () => {
     channel.close()
   })
 
-  it('F5: a leader whose stream was superseded stands down, says its new epoch, and there is one stream', async () => {
+  it('a leader whose stream was superseded stands down, says its new epoch, and there is one stream', async () => {
     const tab = await openLeader()
     const epochs = () =>
       server.requests
@@ -291,5 +306,47 @@ describe('several tabs', () => {
     await until(() => state(tab).connection === 'push')
     expect(epochs()).toEqual(['1', '2'])
     expect(server.streams.size).toBe(1)
+  })
+
+  /** The channel as a tab of the next release has it, whose protocol is one higher than ours. */
+  function openChannelOfNextRelease(name: string): ChannelPort {
+    const real = new BroadcastChannel(name)
+    const port: ChannelPort = {
+      onmessage: null,
+      postMessage: (envelope) =>
+        real.postMessage({ ...(envelope as Envelope), holdfast: (envelope as Envelope).holdfast + 1 }),
+      close: () => real.close(),
+    }
+    real.onmessage = ({ data }) => {
+      port.onmessage?.({ data: { ...data, holdfast: data.holdfast - 1 } } as MessageEvent)
+    }
+    return port
+  }
+
+  it('two releases in two tabs ask seldom, and their connections stay as they are', async () => {
+    const leader = await openLeader()
+    const other = browser.openTab({ environment: { openChannel: openChannelOfNextRelease } })
+    await other.signIn()
+    await until(() => state(other).connection === 'polling')
+    const syncs = server.count('POST', '/v1/sync')
+    const statuses: string[] = []
+    for (const { client } of [leader, other]) {
+      client.store.subscribe(({ connection }, before) => {
+        if (connection !== before.connection) statuses.push(connection)
+      })
+    }
+    for (let quarter = 0; quarter < 4; quarter++) {
+      const end = browser.clock.now() + 15_000
+      await elapse(browser.clock, () => {
+        server.heartbeat()
+        return browser.clock.now() >= end
+      })
+    }
+    expect(server.count('POST', '/v1/sync') - syncs).toBeLessThanOrEqual(4)
+    expect(statuses).toEqual([])
+    expect([leader, other].map((tab) => state(tab).role)).toEqual(['leader', 'follower'])
+
+    const task = server.put('alice')
+    await elapse(browser.clock, () => [leader, other].every((tab) => task.id in state(tab).tasks), 1_000)
   })
 })

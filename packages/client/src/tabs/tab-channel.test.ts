@@ -1,30 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { createBrowser, elapse, type Tab, until } from '../../test/browser.ts'
+import { createBrowser, elapse, until } from '../../test/browser.ts'
 import { type ContractServer, startContractServer } from '../../test/contract-server.ts'
 import { createManualClock } from '../../test/manual-clock.ts'
-import { MemoryStorage } from '../../test/memory-storage.ts'
-import { openStoragePort } from './storage-port.ts'
 import { type ChannelPort, openTabChannel } from './tab-channel.ts'
 import { PROTOCOL, readEnvelope } from './tab-message.ts'
-
-/** What a browser does: a write in one page is an event in all the others. */
-function createSharedStorage() {
-  const items = new MemoryStorage()
-  const pages: EventTarget[] = []
-  return (page: EventTarget) => {
-    pages.push(page)
-    return {
-      getItem: (key: string) => items.getItem(key),
-      setItem(key: string, newValue: string) {
-        items.setItem(key, newValue)
-        for (const other of pages) {
-          if (other !== page) other.dispatchEvent(Object.assign(new Event('storage'), { key, newValue }))
-        }
-      },
-      removeItem: (key: string) => items.removeItem(key),
-    }
-  }
-}
 
 describe('messages between tabs', () => {
   const envelope = (holdfast: unknown, message: unknown) => ({
@@ -94,38 +73,56 @@ describe('the channel', () => {
     expect(await asked).toBeNull()
     expect(clock.waiting).toBe(0)
   })
+
+  it('keeps what is said before it has been opened, in order, and loses nothing that is heard', async () => {
+    const posted: unknown[] = []
+    const heard: string[] = []
+    const port: ChannelPort = { onmessage: null, postMessage: (data) => posted.push(data), close() {} }
+    const { promise, resolve } = Promise.withResolvers<ChannelPort>()
+    const channel = openTabChannel({
+      open: () => promise,
+      name: 'n',
+      tabId: 'a',
+      clock: createManualClock(),
+      isVisible: () => true,
+      leads: () => ({ leads: false, epoch: 0 }),
+      onMessage: ({ kind }) => heard.push(kind),
+    })
+    channel?.post({ kind: 'claim' })
+    channel?.post({ kind: 'logout', forget: false })
+    expect(posted).toEqual([])
+    resolve(port)
+    await channel?.ready
+    port.onmessage?.({
+      data: { holdfast: PROTOCOL, from: 'b', visible: true, at: 0, message: { kind: 'offer' } },
+    } as MessageEvent)
+    expect(posted).toMatchObject([{ message: { kind: 'claim' } }, { message: { kind: 'logout' } }])
+    expect(heard).toEqual(['offer'])
+    expect(channel?.works()).toBe(true)
+  })
+
+  it('is in use before the next line where the browser has it', () => {
+    const port: ChannelPort = { onmessage: null, postMessage() {}, close() {} }
+    const channel = openTabChannel({
+      open: () => port,
+      name: 'n',
+      tabId: 'a',
+      clock: createManualClock(),
+      isVisible: () => true,
+      leads: () => ({ leads: false, epoch: 0 }),
+      onMessage() {},
+    })
+    expect(port.onmessage).not.toBeNull()
+    expect(channel?.ready).toBeNull()
+  })
 })
 
-describe('without BroadcastChannel', () => {
+describe('another release', () => {
   let server: ContractServer | undefined
   let browser: ReturnType<typeof createBrowser> | undefined
   afterEach(async () => {
     await browser?.close()
     await server?.stop()
-  })
-
-  it('F5: storage events carry the messages: one tab leads, the other follows', async () => {
-    server = await startContractServer()
-    browser = createBrowser(server.url)
-    const storageFor = createSharedStorage()
-    const state = (tab: Tab) => tab.client.store.getState()
-    const openTab = async () => {
-      const page = new EventTarget()
-      const localStorage = storageFor(page)
-      const openChannel = (name: string) => openStoragePort(localStorage, page, name)
-      const tab = browser?.openTab({ environment: { page, localStorage, openChannel, locks: null } })
-      await tab?.signIn()
-      return tab as Tab
-    }
-    const leader = await openTab()
-    await until(() => state(leader).connection === 'push')
-    const follower = await openTab()
-    await until(() => state(follower).connection === 'follower')
-    const task = server.put('alice')
-    await until(() => task.id in state(follower).tasks)
-    expect(server.streams.size).toBe(1)
-    expect(leader.client.inspect().session).toMatchObject({ level: 'indexeddb', reason: 'free', epoch: 1 })
-    expect(follower.client.inspect().session?.lease).toMatchObject({ owner: state(leader).tabId, epoch: 1 })
   })
 
   it('a tab of another release keeps the stream, and this one looks for itself', async () => {

@@ -13,17 +13,24 @@ export interface ChannelPort {
   close(): void
 }
 
+/** A promise where its code has to be loaded first. Throws or rejects where tabs cannot be reached. */
+export type OpenChannel = (name: string) => ChannelPort | Promise<ChannelPort>
+
 export interface TabChannel {
   post(message: TabMessage): void
   /** Asks one tab, or with null the leader, whether it is there. Null: no answer in two seconds. */
   ping(to: string | null): Promise<Pong | null>
   /** The last ones, ours and theirs, for whoever looks under the bonnet. */
   readonly messages: readonly Envelope[]
+  /** Null: it can be used at once. Rejects when it never can, as if there were no channel. */
+  readonly ready: Promise<unknown> | null
+  /** False when it turned out that tabs cannot be reached here. */
+  works(): boolean
   close(): void
 }
 
 export interface TabChannelOptions {
-  open: ((name: string) => ChannelPort) | null
+  open: OpenChannel | null
   name: string
   tabId: string
   clock: Clock
@@ -37,13 +44,18 @@ export interface TabChannelOptions {
 export function openTabChannel(options: TabChannelOptions): TabChannel | null {
   const { open, name, tabId, clock, isVisible, onMessage } = options
   if (!open) return null
-  let port: ChannelPort
+  let opened: ReturnType<OpenChannel>
+  let works = true
   try {
-    port = open(name)
+    opened = open(name)
   } catch {
     // Forbidden in sandboxed frames: the same as not there.
     return null
   }
+  const ready = opened instanceof Promise ? opened : null
+  ready?.catch(() => {
+    works = false
+  })
   const waiting = new Set<(pong: Pong | null) => void>()
   const messages: Envelope[] = []
 
@@ -55,14 +67,20 @@ export function openTabChannel(options: TabChannelOptions): TabChannel | null {
   function post(message: TabMessage) {
     const envelope = { holdfast: PROTOCOL, from: tabId, visible: isVisible(), at: clock.now(), message }
     remember(envelope)
+    use((port) => port.postMessage(envelope))
+  }
+
+  /** At once where that is possible, else in order, when the channel is there. */
+  function use(act: (port: ChannelPort) => void) {
     try {
-      port.postMessage(envelope)
+      if (opened instanceof Promise) opened.then(act).catch(() => {})
+      else act(opened)
     } catch {
       // Closed under us, or full where storage carries the messages: the others ask the server by themselves.
     }
   }
 
-  port.onmessage = ({ data }) => {
+  function receive({ data }: MessageEvent) {
     const envelope = readEnvelope(data)
     if (!envelope || envelope.from === tabId) return
     const { message, from } = envelope
@@ -75,10 +93,15 @@ export function openTabChannel(options: TabChannelOptions): TabChannel | null {
     }
     onMessage(message, from)
   }
+  use((port) => {
+    port.onmessage = receive
+  })
 
   return {
     post,
     messages,
+    ready,
+    works: () => works,
     ping: (to) =>
       new Promise((resolve) => {
         const answer = (pong: Pong | null) => {
@@ -92,9 +115,11 @@ export function openTabChannel(options: TabChannelOptions): TabChannel | null {
         post({ kind: 'ping', to })
       }),
     close() {
-      port.onmessage = null
       for (const answer of waiting) answer(null)
-      port.close()
+      use((port) => {
+        port.onmessage = null
+        port.close()
+      })
     },
   }
 }

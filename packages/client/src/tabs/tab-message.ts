@@ -1,11 +1,12 @@
+import type { Conversation } from '@holdfast/shared'
 import { isObject } from '../environment/items.ts'
 import type { TrackedTask } from '../store/merge-tasks.ts'
 
 /**
- * Raise it when the shape of `hello`, `states` or `task` changes. Tabs may run different releases of an app: what
+ * Raise it when the shape of `hello`, `states`, `task` or `conversations` changes. Tabs may run different releases of an app: what
  * they say about leading and signing out is understood by all, the rest only by the same protocol.
  */
-export const PROTOCOL = 2
+export const PROTOCOL = 3
 
 /** Who leads and who is there. These shapes never change. */
 export type CoreMessage =
@@ -33,7 +34,9 @@ export type TabMessage =
       epoch: number
       tasks: TrackedTask[]
       gone: string[]
-      /** Whether `tasks` is everything the sender holds. */
+      conversations: Conversation[]
+      unreadConversations: number | null
+      /** Whether `tasks` and `conversations` are everything the sender holds. */
       complete: boolean
       /** Whether the server has confirmed what the sender holds. */
       confirmed: boolean
@@ -43,6 +46,7 @@ export type TabMessage =
     }
   /** What one call of any tab, leading or not, has brought: versions decide. */
   | { kind: 'task'; task: TrackedTask }
+  | { kind: 'conversations'; conversations: Conversation[] }
   /** What waits to be sent has changed: read it again. */
   | { kind: 'outbox' }
 
@@ -63,9 +67,10 @@ const CORE = ['ping', 'pong', 'offer', 'claim', 'yours', 'bye', 'logout']
 
 const CHECKS: Record<string, (message: Record<string, unknown>) => boolean> = {
   pong: ({ epoch }) => Number.isSafeInteger(epoch),
-  states: ({ epoch, tasks, gone }) =>
-    Number.isSafeInteger(epoch) && Array.isArray(tasks) && Array.isArray(gone),
+  states: ({ epoch, tasks, gone, conversations }) =>
+    Number.isSafeInteger(epoch) && [tasks, gone, conversations].every(Array.isArray),
   task: ({ task }) => isObject(task),
+  conversations: ({ conversations }) => Array.isArray(conversations),
 }
 
 /** Null for what is not ours, of another protocol, or broken. */

@@ -2,6 +2,8 @@ import type { Problem } from '@holdfast/shared'
 import { childAbort } from '../environment/child-abort.ts'
 import type { Clock } from '../environment/clock.ts'
 import { HoldfastError, signedOut } from '../holdfast-error.ts'
+import { addressIn, isWholeUrl } from './address-in.ts'
+import { createTokens, type GetToken, type Grant } from './tokens.ts'
 
 /** Far above any healthy answer; a request that hangs longer is as good as lost. */
 const ANSWER_WITHIN_MS = 30_000
@@ -22,43 +24,60 @@ export interface OpenOptions {
   fresh: boolean
 }
 
-/** Authenticated calls of one session; a path that is a whole URL is used as it is. Rejects with `HoldfastError` only; with `SIGNED_OUT` once the session is over. */
+/**
+ * Calls of one session that carry the user's token, and so go nowhere but below the base URL: `path` is a path seen from
+ * there, or a whole URL below it. Rejects with `HoldfastError` only: with `INVALID_REQUEST` for any other address, before
+ * anything is sent, and with `SIGNED_OUT` once the session is over.
+ */
 export interface Http {
   json<T>(method: 'GET' | 'POST', path: string, options?: RequestOptions): Promise<T>
   open(path: string, options: OpenOptions): Promise<Response>
+  /** The same with another base URL. It gets the token: take it from your own settings, never from an answer. */
+  at(url: string): Http
 }
 
 export interface HttpOptions {
+  /** The base URL. '' is the page's origin. */
   url: string
   fetch: typeof fetch
   clock: Clock
-  getToken(options: { fresh: boolean }): string | Promise<string>
+  /** Whom to ask for a token now; an app may replace it. */
+  tokenSource(): GetToken
   /** Aborts when the session ends. */
   session: AbortSignal
+  /** Whether the browser knows that there is no network. */
+  isOffline?(): boolean
 }
 
-export function createHttp({ url, fetch, clock, getToken, session }: HttpOptions): Http {
-  async function attempt(path: string, init: RequestInit, fresh: boolean, signal: AbortSignal) {
-    let token: string
-    try {
-      const given = getToken({ fresh })
-      // A token that is at hand is not waited for: then the request is on its way before anything is rendered.
-      token = typeof given === 'string' ? given : await unlessAborted(signal, given)
-    } catch (cause) {
-      if (signal.aborted) throw cause
-      throw new HoldfastError('UNAUTHENTICATED', 'getToken() failed; nothing was sent.', { cause })
-    }
-    const headers = { ...(init.headers as Record<string, string>), Authorization: `Bearer ${token}` }
-    const target = /^https?:/.test(path) ? path : url + path
-    return unlessAborted(signal, fetch(target, { ...init, headers, signal, cache: 'no-store' }))
-  }
+const knowsItIsOffline = () => globalThis.navigator?.onLine === false
 
-  async function send(path: string, init: RequestInit, fresh: boolean, signal: AbortSignal) {
-    let response = await attempt(path, init, fresh, signal)
+export function createHttp(options: HttpOptions): Http {
+  const { fetch, clock, session } = options
+  const tokens = createTokens({
+    tokenSource: options.tokenSource,
+    isOffline: options.isOffline ?? knowsItIsOffline,
+    limit: (renewal) => call(session, (signal) => unlessAborted(signal, renewal)),
+  })
+  /** What the last stream was opened with: that is what has expired when a fresh one is wanted. */
+  let opened: Grant | undefined
+
+  async function send(address: string, init: RequestInit, signal: AbortSignal, fresh?: boolean) {
+    const attempt = async (asked: Grant | Promise<Grant>) => {
+      // A token that is at hand is not waited for: then the request is on its way before anything is rendered.
+      const grant = asked instanceof Promise ? await unlessAborted(signal, asked) : asked
+      if (fresh !== undefined) opened = grant
+      const headers = { ...(init.headers as Record<string, string>), Authorization: `Bearer ${grant.token}` }
+      // Redirects are followed, since servers add slashes. On the way to another origin browsers drop the token:
+      // whatwg/fetch #1544, of November 2022.
+      const answer = fetch(address, { ...init, headers, signal, cache: 'no-store' })
+      return { grant, response: await unlessAborted(signal, answer) }
+    }
+    const first = await attempt(fresh ? tokens.renew(opened) : tokens.current())
+    let { response } = first
     if (response.status === 401 && !fresh) {
       // Its outcome no longer matters.
       void response.body?.cancel().catch(() => {})
-      response = await attempt(path, init, true, signal)
+      response = (await attempt(tokens.renew(first.grant))).response
     }
     if (!response.ok) throw await unlessAborted(signal, toError(response))
     return response
@@ -87,7 +106,7 @@ export function createHttp({ url, fetch, clock, getToken, session }: HttpOptions
     }
   }
 
-  return {
+  const callsTo = (base: string): Http => ({
     json: <T>(method: 'GET' | 'POST', path: string, { body, headers }: RequestOptions = {}) =>
       call<T>(session, async (signal) => {
         const init: RequestInit = { method, headers }
@@ -97,11 +116,14 @@ export function createHttp({ url, fetch, clock, getToken, session }: HttpOptions
           // A page that is closed lets it go on. Browsers allow 64 kB of such requests at a time.
           init.keepalive = init.body.length < KEEPALIVE_LENGTH
         }
-        const response = await send(path, init, false, signal)
+        const response = await send(addressIn(base, path), init, signal)
         return unlessAborted(signal, response.json() as Promise<T>)
       }),
-    open: (path, { headers, signal, fresh }) => call(signal, (own) => send(path, { headers }, fresh, own)),
-  }
+    open: (path, { headers, signal, fresh }) =>
+      call(signal, async (own) => send(addressIn(base, path), { headers }, own, fresh)),
+    at: (url) => callsTo(isWholeUrl(url) ? url : base + url),
+  })
+  return callsTo(options.url)
 }
 
 /** Also covers promises that know nothing of the signal, such as the app's `getToken`. */

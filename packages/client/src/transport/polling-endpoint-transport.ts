@@ -10,7 +10,7 @@ const AT_ONCE = 4
 export type EndpointTask = Pick<Task, 'id' | 'type' | 'status'> & Partial<Omit<Task, 'version'>>
 
 export interface PollingEndpointOptions {
-  /** Where your endpoints are: `https://app.example/api`. */
+  /** Where your endpoints are: `https://app.example/api`. The token goes there, and nowhere else. */
   url: string
   /** GET: this user's running tasks, as an array or as `{ tasks: […] }`. @default '/tasks/pending' */
   runningPath?: string
@@ -18,7 +18,10 @@ export interface PollingEndpointOptions {
   statusPath?: (taskId: string) => string
   /** Turns what your endpoints say of a task into what the client understands. */
   read(task: unknown): EndpointTask
-  /** Starts one. Send the key along: the client repeats a submit whose answer was lost. Left out: it refuses. */
+  /**
+   * Starts one: `http.json('POST', '/tasks', …)`, seen from `url`. Send the key along: the client repeats a submit whose
+   * answer was lost. Left out: it refuses.
+   */
   submit?(http: Http, body: SubmitBody, key: string): Promise<unknown>
   cancel?(http: Http, taskId: string): Promise<unknown>
   retry?(http: Http, taskId: string, key: string): Promise<unknown>
@@ -33,18 +36,19 @@ export function createPollingEndpointTransport(options: PollingEndpointOptions):
   const { url, runningPath = '/tasks/pending', read } = options
   const statusPath = options.statusPath ?? ((taskId) => `/tasks/${encodeURIComponent(taskId)}`)
 
-  return ({ http, clock }): Transport => {
+  return ({ http: holdfast, clock }): Transport => {
+    const http = holdfast.at(url)
     const complete = (raw: unknown) => toTask(read(raw), clock.now())
 
     async function running(): Promise<Task[]> {
-      const answer = await http.json<unknown[] | { tasks: unknown[] }>('GET', url + runningPath)
+      const answer = await http.json<unknown[] | { tasks: unknown[] }>('GET', runningPath)
       return (Array.isArray(answer) ? answer : answer.tasks).map(complete)
     }
 
     /** Null: there is no such task any more. */
     async function status(taskId: string): Promise<Task | null> {
       try {
-        return complete(await http.json('GET', url + statusPath(taskId)))
+        return complete(await http.json('GET', statusPath(taskId)))
       } catch (error) {
         if (error instanceof HoldfastError && error.code === 'NOT_FOUND') return null
         throw error

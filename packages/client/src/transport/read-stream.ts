@@ -35,7 +35,8 @@ export async function readStream(
     if (signal.aborted) return
     limit = SILENT_AFTER_MS
     if (event === 'end') outcome ??= (JSON.parse(data) as StreamEvents['end']).reason
-    else if (event === 'snapshot' || event === 'task') onNews({ event, data: JSON.parse(data) }, id)
+    else if (event === 'snapshot' || event === 'task' || event === 'conversations')
+      onNews({ event, data: JSON.parse(data) }, id)
   }
 
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined

@@ -65,11 +65,12 @@ const TRANSPORTS: [string, () => CreateTransport][] = [
 ]
 
 function open(create: CreateTransport, token = 'alice'): Transport {
+  const getToken = () => token
   const http = createHttp({
     url: server.url,
     fetch,
     clock: systemClock,
-    getToken: () => token,
+    tokenSource: () => getToken,
     session: life.signal,
   })
   return create({ http, clock: systemClock, browserId: () => 'browser' })
@@ -130,7 +131,7 @@ describe.each(TRANSPORTS)('a transport to %s', (_, create) => {
     })
   })
 
-  it('F2 F5: carries a whole client: restore, submit, the end, in every tab', async () => {
+  it('carries a whole client: restore, submit, the end, in every tab', async () => {
     const browser = createBrowser(server.url)
     const state = (tab: Tab) => tab.client.store.getState()
     const running = server.put('alice', { status: 'running' })

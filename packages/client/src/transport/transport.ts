@@ -2,11 +2,13 @@ import type { StreamEnd, StreamEvents, SyncAnswer, Task } from '@holdfast/shared
 import type { Clock } from '../environment/clock.ts'
 import type { Http } from './http.ts'
 
-/** A wish for a task, as it goes over the wire. */
+/** What is asked for, as it goes over the wire. */
 export interface SubmitBody {
   type: string
   params: Record<string, unknown>
   conversationId?: string
+  /** Instead of `conversationId`: made together with the task, if the user has none of that id (a UUID). */
+  conversation?: { id: string; title: string }
   placeholderId?: string
   metadata?: Record<string, unknown>
 }
@@ -18,9 +20,9 @@ export interface SyncQuestion {
   cursor: string | null
 }
 
-export type StreamNews = { [E in 'snapshot' | 'task']: { event: E; data: StreamEvents[E] } }[
-  | 'snapshot'
-  | 'task']
+type NewsEvent = Exclude<keyof StreamEvents, 'end'>
+
+export type StreamNews = { [E in NewsEvent]: { event: E; data: StreamEvents[E] } }[NewsEvent]
 
 /**
  * Why a stream is over: the server said so (`token-expired`, `shutdown`, `superseded`), it broke (`closed`), it went

@@ -30,6 +30,8 @@ export function messageText(message: TabMessage): string {
       const { type, id, status, progress } = message.task
       return `${type} ${shortId(id)} is ${status}${progress === null ? '' : ` at ${progress}%`}.`
     }
+    case 'conversations':
+      return `${plural(message.conversations.length, 'conversation')} changed.`
     case 'outbox':
       return 'What waits to be sent has changed.'
     default:

@@ -181,7 +181,7 @@ it('the outbox tells what waits from what was refused, oldest first', () => {
   const rows = outboxRows({ w: waiting, r: refused }, Date.parse('2026-01-01T00:00:10.000Z'))
   expect(rows.map(({ key, state, text, age }) => [key, state, text, age])).toEqual([
     ['r', 'refused', 'INVALID_PARAMS: No prompt.', '10 s'],
-    ['w', 'waiting', 'Written down; sent as soon as the server answers.', '5 s'],
+    ['w', 'waiting', 'On disk, and being sent.', '5 s'],
   ])
 })
 
@@ -202,13 +202,15 @@ describe('messages', () => {
       { kind: 'logout', forget: true },
       states,
       { kind: 'task', task },
+      { kind: 'conversations', conversations: [] },
       { kind: 'of tomorrow' } as unknown as TabMessage,
     ] satisfies TabMessage[]
   ).map((message, number) => ({ number, envelope: said(number % 2 ? 'me' : 'you', NOW + number, message) }))
 
   it('are told as a person would, newest first', () => {
     expect(messageRows(log, 'me', '').map(({ text, isMine }) => [text, isMine])).toEqual([
-      ['Something this version does not know.', false],
+      ['Something this version does not know.', true],
+      ['0 conversations changed.', false],
       ['image cccccc is running at 30%.', true],
       ['Everything: 1 task, 1 gone, epoch 4.', false],
       ['The user signed out: forget everything.', true],

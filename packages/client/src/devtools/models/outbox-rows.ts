@@ -12,7 +12,7 @@ export interface OutboxRow {
   task: TrackedTask
 }
 
-/** In the order in which they were wished. `now` is the server's. */
+/** In the order in which they were submitted. `now` is the server's. */
 export function outboxRows(unsent: TaskMap, now: number): OutboxRow[] {
   return Object.values(unsent)
     .sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.id.localeCompare(b.id))
@@ -22,7 +22,9 @@ export function outboxRows(unsent: TaskMap, now: number): OutboxRow[] {
       state: task.failure ? 'refused' : 'waiting',
       text: task.failure
         ? `${task.failure.code}: ${task.failure.message}`
-        : 'Written down; sent as soon as the server answers.',
+        : task.waiting
+          ? `${task.waiting.reason}: ${task.waiting.message} Tried again at ${task.waiting.retryAt.slice(11, 19)}.`
+          : 'On disk, and being sent.',
       age: durationText(now - Date.parse(task.createdAt)),
       task,
     }))

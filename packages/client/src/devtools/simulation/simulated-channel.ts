@@ -1,11 +1,8 @@
-import type { ChannelPort } from '../../tabs/tab-channel.ts'
-
-type OpenChannel = (name: string) => ChannelPort
+import type { ChannelPort, OpenChannel } from '../../tabs/tab-channel.ts'
 
 /** A dead tab says nothing and hears nothing. */
 export function createSimulatedChannels(open: OpenChannel, death: AbortSignal): OpenChannel {
-  return (name) => {
-    const real = open(name)
+  function simulate(real: ChannelPort) {
     const port: ChannelPort = {
       onmessage: null,
       postMessage(message) {
@@ -21,5 +18,9 @@ export function createSimulatedChannels(open: OpenChannel, death: AbortSignal): 
     }
     death.addEventListener('abort', port.close)
     return port
+  }
+  return (name) => {
+    const real = open(name)
+    return real instanceof Promise ? real.then(simulate) : simulate(real)
   }
 }

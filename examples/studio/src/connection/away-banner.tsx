@@ -1,7 +1,5 @@
 import './away-banner.css'
-import { HoldfastError } from '@holdfast/client'
 import { useConnection, useHoldfast } from '@holdfast/client/react'
-import { useConversations } from '../conversations/conversations-context.ts'
 import { useLasting } from '../ui/use-lasting.ts'
 
 /** Short gaps (a restart, a change of network) heal by themselves before anyone needs to read about them. */
@@ -10,8 +8,7 @@ const WORTH_TELLING = 1500
 export function AwayBanner() {
   const client = useHoldfast()
   const { connection } = useConnection()
-  const { error, reload } = useConversations()
-  const isAway = useLasting(connection === 'offline' || isOutOfReach(error), WORTH_TELLING)
+  const isAway = useLasting(connection === 'offline', WORTH_TELLING)
   return (
     <div role="status" aria-live="polite">
       {isAway && (
@@ -24,7 +21,6 @@ export function AwayBanner() {
             type="button"
             className="button small"
             onClick={() => {
-              reload()
               client.refresh().catch(() => {
                 // Still away: the banner stays and says so.
               })
@@ -36,8 +32,4 @@ export function AwayBanner() {
       )}
     </div>
   )
-}
-
-function isOutOfReach(error: unknown): boolean {
-  return error instanceof HoldfastError && (error.status === null || error.status >= 500)
 }

@@ -8,9 +8,9 @@ import { useConversations } from './conversations-context.ts'
 const unfiledFilter = { conversationId: null }
 
 export function ConversationList({ route }: { route: Route }) {
-  const { rows, isLoaded, error } = useConversations()
+  const { rows, isLoaded } = useConversations()
   const unfiled = useRestoredTasks(unfiledFilter)
-  const isWaiting = !isLoaded && !error && rows.length === 0
+  const isWaiting = !isLoaded && rows.length === 0
   return (
     <nav className="conversation-list" aria-label="Conversations" aria-busy={isWaiting}>
       {isWaiting && <ListSkeleton />}

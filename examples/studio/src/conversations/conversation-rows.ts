@@ -14,16 +14,17 @@ export interface ConversationRow {
 }
 
 /**
- * The server's list, in its order, with the work going on in each. Conversations that only the tasks know of come
- * first: with the server away the local copy still has the tasks, and their cards must be reachable.
+ * The server's conversations, newest activity first, with the work going on in each. Conversations that only the tasks
+ * know of come before them: with the server away the local copy still has the tasks, and what waits to be sent may be the
+ * first of its conversation. Their cards must be reachable.
  */
 export function conversationRows(
-  conversations: readonly Conversation[] | null,
+  conversations: readonly Conversation[],
   tasks: readonly TrackedTask[],
 ): ConversationRow[] {
   const working = new Map<string, number>()
   const unlisted = new Map<string, TrackedTask>()
-  const listed = new Set(conversations?.map((conversation) => conversation.id))
+  const listed = new Set(conversations.map((conversation) => conversation.id))
   for (const task of tasks) {
     const id = task.conversationId
     if (!id) continue
@@ -40,12 +41,14 @@ export function conversationRows(
       working: working.get(id) ?? 0,
       lastActivityAt: task.createdAt,
     }))
-  const fromServer = (conversations ?? []).map(({ id, title, unread, lastMessageAt, createdAt }) => ({
-    id,
-    title,
-    unread,
-    working: working.get(id) ?? 0,
-    lastActivityAt: lastMessageAt ?? createdAt,
-  }))
+  const fromServer = conversations
+    .map(({ id, title, unread, lastMessageAt, createdAt }) => ({
+      id,
+      title,
+      unread,
+      working: working.get(id) ?? 0,
+      lastActivityAt: lastMessageAt ?? createdAt,
+    }))
+    .sort((a, b) => (a.lastActivityAt < b.lastActivityAt ? 1 : -1))
   return [...fromTasks, ...fromServer]
 }

@@ -1,16 +1,11 @@
-import type { Conversation } from '@holdfast/shared'
 import { createContext, use } from 'react'
 import type { ConversationRow } from './conversation-rows.ts'
 
 export interface Conversations {
-  /** The server's list and what the tasks add to it. */
+  /** The server's conversations and what the tasks add to them. */
   rows: readonly ConversationRow[]
-  /** Whether the server's list has been fetched at least once. */
+  /** Whether the server has told of them. */
   isLoaded: boolean
-  error: unknown
-  create(input: { id: string; title: string }): Promise<Conversation>
-  markRead(conversationId: string): void
-  reload(): void
 }
 
 export const ConversationsContext = createContext<Conversations | null>(null)

@@ -1,57 +1,35 @@
 import { createConversations } from '@holdfast/client'
 import { useHoldfast, useRestoredTasks } from '@holdfast/client/react'
-import { type ReactNode, useCallback, useEffect, useMemo } from 'react'
-import { useReconnected } from '../connection/use-reconnected.ts'
-import { useFetched } from '../fetching/use-fetched.ts'
-import { useDocumentVisible } from '../ui/use-document-visible.ts'
+import { type ReactNode, useEffect, useMemo } from 'react'
+import { useClientState } from '../connection/use-client-state.ts'
 import { conversationRows } from './conversation-rows.ts'
 import { type Conversations, ConversationsContext } from './conversations-context.ts'
 
-/** Keeps one list of conversations for the page, and asks for it anew when something may have changed it. */
+/** So many come by themselves. A user who has more sees the others, too. */
+const FIRST_CONVERSATIONS = 50
+
+/** What the client's store knows of conversations, as rows: made once for the page. */
 export function ConversationsProvider({ children }: { children: ReactNode }) {
   const client = useHoldfast()
   const { tasks } = useRestoredTasks()
-  const isVisible = useDocumentVisible()
-  const conversations = useMemo(() => createConversations(client), [client])
-  const { data, error, reload, setData } = useFetched(conversations.list)
+  const unsent = useClientState((state) => state.unsent)
+  const conversations = useClientState((state) => state.conversations)
+  const isLoaded = useClientState((state) => state.unreadConversations !== null)
 
-  useReconnected(reload)
-  useEffect(() => client.on('settled', reload), [client, reload])
+  const mayBeMore = Object.keys(conversations).length >= FIRST_CONVERSATIONS
   useEffect(() => {
-    // Another tab or device may have read, written or created some while nobody looked.
-    if (isVisible) reload()
-  }, [isVisible, reload])
-
-  const listed = useMemo(() => new Set(data?.map((conversation) => conversation.id)), [data])
-  const unlisted = tasks.filter((task) => task.conversationId && !listed.has(task.conversationId))
-  const unlistedIds = [...new Set(unlisted.map((task) => task.conversationId))].join()
-  useEffect(() => {
-    if (unlistedIds) reload()
-  }, [unlistedIds, reload])
-
-  const create = useCallback(
-    async (input: { id: string; title: string }) => {
-      const conversation = await conversations.create(input)
-      setData((list) => [conversation, ...(list ?? []).filter((other) => other.id !== conversation.id)])
-      return conversation
-    },
-    [conversations, setData],
-  )
-  const markRead = useCallback(
-    (id: string) => {
-      setData((list) => list?.map((item) => (item.id === id ? { ...item, unread: 0 } : item)) ?? null)
-      conversations.markRead(id).catch(() => {
-        // Did not get through: the server's next list still says unread, and then it is marked again.
+    if (!mayBeMore) return
+    // The answer goes into the store.
+    createConversations(client)
+      .list()
+      .catch(() => {
+        // The newest are there all the same.
       })
-    },
-    [conversations, setData],
-  )
+  }, [client, mayBeMore])
 
-  const rows = useMemo(() => conversationRows(data, tasks), [data, tasks])
-  const isLoaded = data !== null
-  const value = useMemo<Conversations>(
-    () => ({ rows, isLoaded, error, create, markRead, reload }),
-    [rows, isLoaded, error, create, markRead, reload],
-  )
+  const value = useMemo<Conversations>(() => {
+    const rows = conversationRows(Object.values(conversations), [...tasks, ...Object.values(unsent)])
+    return { rows, isLoaded }
+  }, [conversations, tasks, unsent, isLoaded])
   return <ConversationsContext value={value}>{children}</ConversationsContext>
 }

@@ -1,4 +1,4 @@
-import { type Dispatch, type SetStateAction, useCallback, useEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { createLoader, type Loader } from './loader.ts'
 
 export interface Fetched<T> {
@@ -7,7 +7,6 @@ export interface Fetched<T> {
   /** Of the last try; null once one has worked. */
   error: unknown
   reload(): void
-  setData: Dispatch<SetStateAction<T | null>>
 }
 
 /** Loads on mount and on `reload`. `load` must be stable: a new one is a new question. */
@@ -31,5 +30,5 @@ export function useFetched<T>(load: () => Promise<T>, initial: T | null = null):
   }, [load])
 
   const reload = useCallback(() => loader.current?.request(), [])
-  return { data, error, reload, setData }
+  return { data, error, reload }
 }

@@ -1,12 +1,10 @@
 import { isTerminal } from '@holdfast/shared'
 import { useEffect } from 'react'
 import { useClientState } from '../connection/use-client-state.ts'
-import { useConversations } from '../conversations/conversations-context.ts'
 import { pageTitle } from './page-title.ts'
 
 export function usePageTitle(): void {
-  const { rows } = useConversations()
-  const unread = rows.reduce((sum, row) => sum + row.unread, 0)
+  const unread = useClientState((state) => state.unreadConversations ?? 0)
   const working = useClientState(
     (state) => Object.values(state.tasks).filter((task) => !isTerminal(task.status)).length,
   )

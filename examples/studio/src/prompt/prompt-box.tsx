@@ -3,7 +3,6 @@ import { type FormEvent, type KeyboardEvent, type RefObject, useId, useRef } fro
 import type { Route } from '../route/route.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Segmented } from '../ui/segmented.tsx'
-import { useLasting } from '../ui/use-lasting.ts'
 import { GENERATION_TYPES } from './generation-types.ts'
 import { usePromptDraft } from './prompt-draft.ts'
 import { useStartGeneration } from './use-start-generation.ts'
@@ -14,9 +13,6 @@ const OPTIONS = GENERATION_TYPES.map(({ type, label }) => ({
   icon: <Icon name={type} />,
 }))
 
-/** An answer that takes longer than this deserves a word, in milliseconds. */
-const WORTH_TELLING = 2500
-
 interface Props {
   route: Route
   field: RefObject<HTMLTextAreaElement | null>
@@ -25,7 +21,6 @@ interface Props {
 export function PromptBox({ route, field }: Props) {
   const { prompt, type, setPrompt, setType } = usePromptDraft()
   const { start, isStarting, error } = useStartGeneration(route)
-  const isSlow = useLasting(isStarting, WORTH_TELLING)
   const form = useRef<HTMLFormElement>(null)
   const fieldId = useId()
   const hintId = useId()
@@ -64,9 +59,6 @@ export function PromptBox({ route, field }: Props) {
           {error}
         </p>
       )}
-      <p className="prompt-slow" role="status">
-        {isSlow && 'Still trying to reach the server. Your prompt is kept…'}
-      </p>
       <div className="prompt-surface">
         <label className="visually-hidden" htmlFor={fieldId}>
           Prompt

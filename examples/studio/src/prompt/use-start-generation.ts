@@ -1,7 +1,5 @@
-import { HoldfastError } from '@holdfast/client'
 import { useSubmitTask } from '@holdfast/client/react'
-import { useRef, useState } from 'react'
-import { useConversations } from '../conversations/conversations-context.ts'
+import { useState } from 'react'
 import type { Route } from '../route/route.ts'
 import { navigate } from '../route/use-route.ts'
 import { conversationTitle } from './conversation-title.ts'
@@ -14,60 +12,31 @@ export interface StartGeneration {
   error: string | null
 }
 
-/** Starts a generation where the visitor is; in an empty conversation, the conversation comes first. */
+/** Starts a generation where the visitor is; elsewhere than in a conversation it brings a new one along. */
 export function useStartGeneration(route: Route): StartGeneration {
-  const { create } = useConversations()
-  const { submit } = useSubmitTask()
-  const [isStarting, setStarting] = useState(false)
+  const { submit, isSubmitting } = useSubmitTask()
   const [error, setError] = useState<string | null>(null)
-  const draft = useRef<Draft | null>(null)
 
   async function start(prompt: string, type: GenerationType): Promise<boolean> {
-    setStarting(true)
     setError(null)
-    // The same wish again, after an answer that got lost, goes under the same ids: it is then not made twice.
-    if (draft.current?.prompt !== prompt || draft.current.type !== type)
-      draft.current = newDraft(prompt, type)
-    const { id } = draft.current
-    let opened: string | undefined
+    // Also of the conversation, if there is to be one: the card has its address before it is sent.
+    const id = crypto.randomUUID()
+    const isFirst = route.at === 'new' || route.at === 'start'
     try {
-      if (route.at === 'new' || route.at === 'start') {
-        opened = (await create({ id, title: conversationTitle(prompt) })).id
-      }
-      const conversationId =
-        draft.current.conversationId ?? (route.at === 'conversation' ? route.conversationId : opened)
-      draft.current.conversationId = conversationId
-      await submit({ type, params: { prompt }, conversationId, placeholderId: id, idempotencyKey: id })
-      draft.current = null
-      return true
+      await submit({
+        type,
+        params: { prompt },
+        idempotencyKey: id,
+        ...(isFirst ? { conversation: { id, title: conversationTitle(prompt) } } : {}),
+        ...(route.at === 'conversation' ? { conversationId: route.conversationId } : {}),
+      })
     } catch (cause) {
-      setError(textOf(cause))
+      setError(cause instanceof Error ? cause.message : 'This could not be started. Try again in a moment.')
       return false
-    } finally {
-      setStarting(false)
-      // Also when only the submit failed: the next try then goes into the same conversation.
-      if (opened) navigate({ at: 'conversation', conversationId: opened })
     }
+    if (isFirst) navigate({ at: 'conversation', conversationId: id })
+    return true
   }
 
-  return { start, isStarting, error }
-}
-
-interface Draft {
-  /** For the placeholder, the idempotency key and, if it opens one, the conversation. */
-  id: string
-  prompt: string
-  type: GenerationType
-  conversationId?: string
-}
-
-function newDraft(prompt: string, type: GenerationType): Draft {
-  return { id: crypto.randomUUID(), prompt, type }
-}
-
-function textOf(cause: unknown): string {
-  if (cause instanceof HoldfastError && cause.code === 'NETWORK') {
-    return 'The server does not answer, so we cannot tell whether this was started. Your prompt is still here: send it again, it will not be made twice.'
-  }
-  return cause instanceof Error ? cause.message : 'This could not be started. Try again in a moment.'
+  return { start, isStarting: isSubmitting, error }
 }

@@ -50,7 +50,8 @@ export function createSession(client: HoldfastClient, saved: SavedSessionStore):
       throw new Error(TOKEN_REFUSED)
     }
     const { token } = await devLogin(user.name)
-    if (state.user?.userId === user.userId) saved.write({ ...user, token })
+    // Unless another tab has logged out meanwhile, and this one has not heard of it.
+    if (saved.read()?.userId === user.userId) saved.write({ ...user, token })
     return token
   }
 

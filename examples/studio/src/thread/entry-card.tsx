@@ -1,7 +1,7 @@
 import './card.css'
+import type { ThreadEntry } from '@holdfast/client'
 import { useId } from 'react'
 import { FinishedCard } from './finished-card.tsx'
-import type { ThreadEntry } from './thread-entries.ts'
 import { UnfinishedCard } from './unfinished-card.tsx'
 import { useKeepFocus } from './use-keep-focus.ts'
 
@@ -14,9 +14,9 @@ interface Props {
 /** One place in the thread: a finished piece, or what stands where it will be. */
 export function EntryCard({ entry, onBrokenFile }: Props) {
   const headingId = useId()
-  const task = entry.kind === 'task' ? entry.placeholder.task : entry.task
+  const { task, outputs } = entry
   const message = entry.kind === 'message' ? entry.message : null
-  const look = entry.kind === 'task' ? entry.placeholder.state : 'done'
+  const look = entry.kind === 'placeholder' ? entry.placeholder.state : 'done'
   const focusKeeper = useKeepFocus(look)
   return (
     <article
@@ -30,10 +30,16 @@ export function EntryCard({ entry, onBrokenFile }: Props) {
       data-origin={task?.origin}
       data-stale={task?.stale ?? false}
     >
-      {entry.kind === 'task' && look !== 'done' ? (
+      {entry.kind === 'placeholder' && look !== 'done' ? (
         <UnfinishedCard placeholder={entry.placeholder} headingId={headingId} />
       ) : (
-        <FinishedCard message={message} task={task} headingId={headingId} onBrokenFile={onBrokenFile} />
+        <FinishedCard
+          message={message}
+          task={task}
+          outputs={outputs}
+          headingId={headingId}
+          onBrokenFile={onBrokenFile}
+        />
       )}
     </article>
   )

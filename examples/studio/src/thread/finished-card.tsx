@@ -2,8 +2,8 @@ import type { TrackedTask } from '@holdfast/client'
 import type { Message, TaskOutput } from '@holdfast/shared'
 import { typeLabel } from '../prompt/generation-types.ts'
 import { promptOf } from '../prompt/prompt-of.ts'
-import { agoText, durationText } from '../time/time-text.ts'
-import { useServerNow } from '../time/use-server-now.ts'
+import { Ago } from '../time/ago.tsx'
+import { durationText } from '../time/time-text.ts'
 import { CardContent } from './card-content.tsx'
 import { DownloadLink } from './download-link.tsx'
 import { ResultMedia } from './result-media.tsx'
@@ -13,15 +13,14 @@ interface Props {
   message: Message | null
   /** Null when the task is no longer known here. */
   task: TrackedTask | null
+  outputs: readonly TaskOutput[]
   headingId: string
   onBrokenFile(): void
 }
 
-export function FinishedCard({ message, task, headingId, onBrokenFile }: Props) {
-  const now = useServerNow(false)
+export function FinishedCard({ message, task, outputs, headingId, onBrokenFile }: Props) {
   const prompt = promptFrom(message, task)
   const type = task?.type ?? message?.taskType ?? 'message'
-  const outputs = outputsFrom(message, task)
   const finishedAt = task?.finishedAt ?? message?.createdAt ?? null
   return (
     <CardContent
@@ -31,7 +30,7 @@ export function FinishedCard({ message, task, headingId, onBrokenFile }: Props) 
         <>
           <span>{typeLabel(type)}</span>
           {task?.finishedAt && <span>took {tookText(task, task.finishedAt)}</span>}
-          {finishedAt && <time dateTime={finishedAt}>{agoText(Date.parse(finishedAt), now)}</time>}
+          {finishedAt && <Ago at={finishedAt} />}
         </>
       }
       actions={outputs.map((output, index) => (
@@ -69,11 +68,6 @@ const keyOf = (index: number) => `output-${index}`
 function promptFrom(message: Message | null, task: TrackedTask | null): string {
   const params = task?.params ?? message?.params ?? {}
   return typeof params.prompt === 'string' ? promptOf(params) : message?.content || promptOf(params)
-}
-
-function outputsFrom(message: Message | null, task: TrackedTask | null): TaskOutput[] {
-  if (message && message.outputs.length > 0) return message.outputs
-  return task?.result?.outputs ?? []
 }
 
 function tookText(task: TrackedTask, finishedAt: string): string {

@@ -1,9 +1,9 @@
 import './thread.css'
+import { mergeThread } from '@holdfast/client'
 import { useRestoredTasks } from '@holdfast/client/react'
 import { useMemo } from 'react'
 import { useMarkRead } from '../conversations/use-mark-read.ts'
 import { EntryCard } from './entry-card.tsx'
-import { threadEntries } from './thread-entries.ts'
 import { ThreadProblem } from './thread-problem.tsx'
 import { ThreadSkeleton } from './thread-skeleton.tsx'
 import { ThreadWelcome } from './thread-welcome.tsx'
@@ -15,10 +15,7 @@ export function Thread({ conversationId }: { conversationId: string | null }) {
   const filter = useMemo(() => ({ conversationId }), [conversationId])
   const { tasks, placeholders, restore } = useRestoredTasks(filter)
   const { data: messages, error, reload } = useMessages(conversationId, tasks)
-  const entries = useMemo(
-    () => threadEntries({ messages, placeholders, tasks }),
-    [messages, placeholders, tasks],
-  )
+  const entries = useMemo(() => mergeThread(messages ?? [], placeholders), [messages, placeholders])
   useMarkRead(conversationId, messages !== null)
   const end = useFollowNewest(entries)
 

@@ -1,5 +1,5 @@
+import type { ThreadEntry } from '@holdfast/client'
 import { type RefCallback, useCallback, useLayoutEffect, useRef } from 'react'
-import type { ThreadEntry } from './thread-entries.ts'
 
 /** How near the end still counts as being there, in pixels. */
 const NEAR = 80
@@ -18,7 +18,7 @@ export function useFollowNewest(entries: readonly ThreadEntry[]): RefCallback<HT
     const newest = entries.at(-1)
     if (!newest) return
     const isNew = newest.key !== lastKey.current
-    const isOwn = newest.kind === 'task' && newest.placeholder.origin === 'this-tab'
+    const isOwn = newest.kind === 'placeholder' && newest.placeholder.origin === 'this-tab'
     lastKey.current = newest.key
     if (isAtEnd.current || (isNew && isOwn)) end.current?.scrollIntoView({ block: 'end' })
   }, [entries])

@@ -3,11 +3,7 @@ import type { Placeholder } from '@holdfast/client'
 import { remainingText } from '../time/time-text.ts'
 import { ProgressBar } from './progress-bar.tsx'
 import { taskProgress } from './task-progress.ts'
-
-const WAITING_FOR: Partial<Record<Placeholder['detail'], string>> = {
-  unsent: 'to be sent',
-  waiting: 'for its turn',
-}
+import { waitingText } from './waiting-text.ts'
 
 interface Props {
   placeholder: Placeholder
@@ -16,7 +12,7 @@ interface Props {
 }
 
 export function WorkingFrame({ placeholder, now, labelledBy }: Props) {
-  const { task, state, stale, detail } = placeholder
+  const { task, state, stale } = placeholder
   const progress = taskProgress(task, now)
   const remaining = task.estimatedAt ? remainingText(Date.parse(task.estimatedAt) - now) : null
   return (
@@ -35,7 +31,7 @@ export function WorkingFrame({ placeholder, now, labelledBy }: Props) {
         )}
         <p className="remaining">
           {progress.kind === 'estimated' && <span className="estimate-label">estimate</span>}
-          {remaining ?? WAITING_FOR[detail] ?? 'no estimate yet'}
+          {remaining ?? waitingText(placeholder, now) ?? 'no estimate yet'}
         </p>
       </div>
       <ProgressBar progress={progress} labelledBy={labelledBy} />

@@ -66,19 +66,24 @@ async function play(
   const watched = await stage.start(orders)
   // At once: it may die before it answers anything.
   stage.succeed(watched)
-  if (isDatabaseLate) await untilSaid(watched, 'looking for work failed').finally(databaseGate.mend)
+  if (isDatabaseLate)
+    await untilSaid(watched, 'waiting for PostgreSQL before work begins').finally(databaseGate.mend)
   await left?.submitted
   if (!legacy) await begin()
 
   if (scenario.twice) {
     const keys = await stage.database.hold('lock table holdfast.idempotency_keys in share mode')
     const both = Promise.all([submit(), submit()])
-    // Waited for below; should the collision fail to come, that is what is told.
+    // Waited for below; should the first fail to come so far, that is what is told.
     both.catch(() => undefined)
-    // Both have found no earlier task and are about to take the key.
-    await until('a collision', async () => !watched.isAlive() || (await keys.waiting()) >= 2, {
-      withinMs: FINISH_WITHIN_MS,
-    }).finally(() => keys.release())
+    // The first has found no earlier task and is about to take the key; the second waits for its turn behind it.
+    await until(
+      'a create that takes its key',
+      async () => !watched.isAlive() || (await keys.waiting()) >= 1,
+      {
+        withinMs: FINISH_WITHIN_MS,
+      },
+    ).finally(() => keys.release())
     await both
   } else {
     await submit()

@@ -37,6 +37,11 @@ export async function runLargestUser({ server, sql }: DoorsLab) {
       `
     }
   }
+  // More than are told, with the longest titles.
+  await sql`
+    insert into holdfast.conversations (user_id, title, unread_count)
+    select ${USER}, ${'狐'.repeat(200)}, n % 2 from generate_series(1, 600) n
+  `
   const more = JSON.stringify({ type: 'image', params: { prompt: 'one more' } })
   const refused = await fetch(`${server.url}/v1/tasks`, { method: 'POST', headers, body: more })
   found.equal('the 101st unfinished task', refused.status, 429)

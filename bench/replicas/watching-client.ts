@@ -41,6 +41,7 @@ export function createWatchingClient(
   function noteNews(news: StreamNews): void {
     const now = Date.now()
     if (news.event === 'snapshot') beganAt.push(now)
+    if (news.event === 'conversations') return
     for (const task of news.event === 'task' ? [news.data.task] : news.data.tasks) note(task, now)
   }
 

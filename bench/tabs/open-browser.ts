@@ -22,12 +22,17 @@ export interface Tab {
   pid: number
   stopped: boolean
   hidden: boolean
+  /** Whether its writes fail. */
+  full: boolean
+  /** By how many milliseconds its clock is off. */
+  clockOff: number
 }
 
 /** One browser on one device: its tabs share storage, locks and channels. */
 export interface LabBrowser {
   context: BrowserContext
-  openTab(url: string): Promise<Tab>
+  /** What is given goes into the page's address: `release`, `deaf`. */
+  openTab(url: string, options?: Record<string, string>): Promise<Tab>
   /** SIGKILL to all of its processes at once. */
   kill(): Promise<void>
   close(): Promise<void>
@@ -62,13 +67,16 @@ export async function openBrowser({ lacking = [], profile }: BrowserOptions = {}
 
   return {
     context,
-    async openTab(url) {
+    async openTab(url, given = {}) {
+      const name = `tab ${++opened}`
+      const address = new URL(url)
+      address.search = new URLSearchParams({ tab: name, ...given }).toString()
       const before = await processes('renderer')
       const page = await context.newPage()
-      await page.goto(url)
+      await page.goto(address.href)
       const [pid, another] = (await processes('renderer')).filter((id) => !before.includes(id))
       if (pid === undefined || another !== undefined) throw new Error('A tab without a renderer of its own.')
-      return { name: `tab ${++opened}`, page, pid, stopped: false, hidden: false }
+      return { name, page, pid, stopped: false, hidden: false, full: false, clockOff: 0 }
     },
     async kill() {
       const ended = new Promise((resolve) => browser.once('disconnected', resolve))

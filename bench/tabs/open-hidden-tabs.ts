@@ -3,12 +3,18 @@ import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { chromiumPath } from '../../e2e/engines/browser-paths.ts'
-import { FLAGS, type Lacking, makeProfile } from './open-browser.ts'
+import { FLAGS, type Lacking, makeProfile, signal } from './open-browser.ts'
+
+export interface HiddenTab {
+  /** Evaluates an expression in it. */
+  ask<T>(expression: string): Promise<T>
+  /** SIGKILL to its renderer. */
+  kill(): void
+}
 
 /** A browser whose tabs are all in the background, behind an empty one: throttled as such tabs are. */
 export interface HiddenTabs {
-  /** Opens one more; what it gives evaluates an expression in it. */
-  open(url: string): Promise<<T>(expression: string) => Promise<T>>
+  open(url: string): Promise<HiddenTab>
   close(): Promise<void>
 }
 
@@ -23,6 +29,8 @@ export async function openHiddenTabs(lacking: Lacking[]): Promise<HiddenTabs> {
     [
       ...FLAGS,
       '--headless=new',
+      // A renderer kept in reserve would make it impossible to tell which one a new tab got.
+      '--disable-features=SpareRendererForSitePerProcess',
       '--remote-debugging-port=0',
       `--user-data-dir=${profile}`,
       '--intensive-wake-up-throttling-policy=force-enable',
@@ -58,9 +66,18 @@ export async function openHiddenTabs(lacking: Lacking[]): Promise<HiddenTabs> {
     })
   }
 
+  async function renderers(): Promise<number[]> {
+    const { processInfo } = await send<{ processInfo: { type: string; id: number }[] }>(
+      'SystemInfo.getProcessInfo',
+      {},
+    )
+    return processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id)
+  }
+
   const front = await send<{ targetId: string }>('Target.createTarget', { url: 'about:blank' })
   return {
     async open(url) {
+      const before = await renderers()
       const { targetId } = await send<{ targetId: string }>('Target.createTarget', {
         url: 'about:blank',
         background: true,
@@ -79,13 +96,19 @@ export async function openHiddenTabs(lacking: Lacking[]): Promise<HiddenTabs> {
       }
       await send('Page.navigate', { url }, sessionId)
       await send('Target.activateTarget', { targetId: front.targetId })
-      return async <T>(expression: string) => {
-        const { result } = await send<{ result: { value: T } }>(
-          'Runtime.evaluate',
-          { expression, returnByValue: true, awaitPromise: true },
-          sessionId,
-        )
-        return result.value
+      const [pid] = (await renderers()).filter((id) => !before.includes(id))
+      return {
+        async ask<T>(expression: string) {
+          const { result } = await send<{ result: { value: T } }>(
+            'Runtime.evaluate',
+            { expression, returnByValue: true, awaitPromise: true },
+            sessionId,
+          )
+          return result.value
+        },
+        kill() {
+          if (pid !== undefined) signal(pid, 'SIGKILL')
+        },
       }
     },
     async close() {

@@ -25,6 +25,9 @@ const FREED_WITHIN_MS = 1_000
 /** A look every second and a half, two seconds for an answer, and a new stream. */
 const SILENT_WITHIN_MS = 4_000
 
+/** How long a task takes that takes long. */
+const SLOW_MS = 12_000
+
 /** Where to look for the next thing to happen: what shakes leadership more often than what does not. */
 const WEIGHTS: Record<Act, number> = {
   open: 4,
@@ -36,10 +39,30 @@ const WEIGHTS: Record<Act, number> = {
   show: 2,
   reload: 2,
   offline: 1,
+  'log-out': 1,
+  discard: 2,
+  'disk-full': 1,
+  'disk-free': 4,
+  'clock-off': 1,
+  'clock-right': 4,
 }
 
-/** However short the run: each way to lose a leader, once. */
-const OPENING: Act[] = ['close', 'crash', 'stop', 'wake', 'reload', 'open', 'open']
+/** However short the run: each way to lose a leader, and each other trouble, once. */
+const OPENING: Act[] = [
+  'close',
+  'clock-off',
+  'crash',
+  'disk-full',
+  'stop',
+  'wake',
+  'disk-free',
+  'discard',
+  'reload',
+  'open',
+  'log-out',
+  'clock-right',
+  'open',
+]
 
 /**
  * Ten tabs of one browser, to which at random everything happens that happens to tabs. The server's log is the judge:
@@ -47,11 +70,22 @@ const OPENING: Act[] = ['close', 'crash', 'stop', 'wake', 'reload', 'open', 'ope
  */
 export async function runChaos(stage: Stage, options: ChaosOptions): Promise<Finding[]> {
   const { level } = options
-  const found = createFindings(`chaos: ${level}`)
+  const found = createFindings(`chaos: ${level}, seed ${options.seed}`)
   const random = seededRandom(options.seed)
   const person = await stage.person(`chaos ${level}`)
   const browser = await openBrowser({ lacking: options.lacking })
-  const acts = createActs({ stage, browser, person, random, tabs: options.tabs, slow: options.slow, say })
+  // What takes long and was submitted last would only be waited for.
+  const slowUntil = Date.now() + options.forMs - SLOW_MS
+  const acts = createActs({
+    stage,
+    browser,
+    person,
+    level,
+    random,
+    tabs: options.tabs,
+    slow: () => (Date.now() < slowUntil ? options.slow : 0),
+    say,
+  })
   const counts = new Map<string, number>()
   const began = Date.now()
   function say(what: string) {
@@ -68,7 +102,7 @@ export async function runChaos(stage: Stage, options: ChaosOptions): Promise<Fin
     for (let n = 0; n < 2; n++) await acts.submit()
     const actedFrom = Date.now()
     const first = [...OPENING]
-    while (Date.now() - actedFrom < options.forMs) {
+    while (first.length > 0 || Date.now() - actedFrom < options.forMs) {
       const act = first.shift() ?? pick(acts.possible(), random)
       counts.set(act, (counts.get(act) ?? 0) + 1)
       await acts.perform(act)
@@ -79,6 +113,8 @@ export async function runChaos(stage: Stage, options: ChaosOptions): Promise<Fin
 
     await acts.calm()
     const isOver = async () => {
+      // One that stood still when the user signed out learns of it now.
+      await acts.signInAll()
       const tasks = await person.tasks()
       return tasks.every(hasEnded) && (await acts.differing(await person.taskLines())).length === 0
     }
@@ -94,7 +130,14 @@ export async function runChaos(stage: Stage, options: ChaosOptions): Promise<Fin
     found.atLeast('tasks', tasks.length, 2)
     found.equal('tasks not ended', tasks.filter((task) => !hasEnded(task)).length, 0)
     found.equal('tabs that differ from the server', differing.length, 0)
-    found.equal('submits kept but not sent, or sent twice', acts.lost(tasks).length, 0)
+    const { discarded, inMemory } = acts.counts()
+    found.atLeast('submits discarded', discarded, 1)
+    found.atLeast('submits kept in memory only', inMemory, 1)
+    const { lost, doubled, sentAfterDiscard, notCancelled } = acts.judge(tasks)
+    found.equal('submits lost', lost.length, 0)
+    found.equal('submits sent twice', doubled.length, 0)
+    found.equal('submits sent after they were discarded', sentAfterDiscard.length, 0)
+    found.equal('submits discarded under way and not cancelled', notCancelled.length, 0)
     if (level === 'every-tab') {
       found.equal('streams opened', streams.length, 0)
       found.equal('leaders in the end', states.filter(({ role }) => role === 'leader').length, states.length)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../crash/until.ts'
 import { createFindings, type Finding } from '../poller/finding.ts'
-import { openHiddenTabs } from './open-hidden-tabs.ts'
+import { type HiddenTab, openHiddenTabs } from './open-hidden-tabs.ts'
 import { isOpen } from './streams-in-log.ts'
 import type { TabState } from './tab-state.ts'
 import type { Stage } from './tabs-lab.ts'
@@ -31,9 +31,10 @@ export async function runHiddenTabs(
   const person = await stage.person(`hidden ${level}`)
   const browser = await openHiddenTabs(level === 'indexeddb' ? ['locks'] : [])
   try {
-    const opened: (<T>(expression: string) => Promise<T>)[] = []
+    const opened: HiddenTab[] = []
     const open = async () => opened.push(await browser.open(person.url))
-    const states = () => Promise.all(opened.map((ask) => ask<TabState | undefined>('window.lab?.state()')))
+    const states = () =>
+      Promise.all(opened.map(({ ask }) => ask<TabState | undefined>('window.lab?.state()')))
     const lease = async () => (await states())[0]?.lease ?? null
     const isExpired = async () => ((await lease())?.expiresAt ?? Number.POSITIVE_INFINITY) < Date.now()
 
@@ -43,7 +44,7 @@ export async function runHiddenTabs(
       async () => (await states()).find((state) => state?.connection === 'push'),
       { withinMs: 20_000 },
     )
-    const ticks = () => opened[0]?.<number[]>('window.lab.ticks') ?? Promise.resolve([])
+    const ticks = () => opened[0]?.ask<number[]>('window.lab.ticks') ?? Promise.resolve([])
     const sleptMs = async () => Date.now() - ((await ticks()).at(-1) ?? Date.now())
     await until('timers that sleep', async () => (await sleptMs()) > 15_000, {
       withinMs: THROTTLED_WITHIN_MS,
@@ -53,7 +54,7 @@ export async function runHiddenTabs(
     let seen = 0
     let longestMs = 0
     while (seen < expiries) {
-      if (hasten) await opened[0]?.(MAKE_EXPIRED)
+      if (hasten) await opened[0]?.ask(MAKE_EXPIRED)
       await until('a lease that seems to have run out', isExpired, { withinMs: 90_000, everyMs: 250 })
       seen++
       await open()

@@ -1,6 +1,6 @@
 import { type Api, apiOf } from '../../e2e/support/api.ts'
 import { startHoldfast } from '../../e2e/support/holdfast-process.ts'
-import { buildPage } from './build-page.ts'
+import { buildPages } from './build-page.ts'
 import { type PageServer, servePage } from './serve-page.ts'
 import { readStreams, type StreamInLog } from './streams-in-log.ts'
 import { lineOf } from './tab-state.ts'
@@ -29,13 +29,13 @@ export interface TabsLab {
 
 /** A real server, and a small page with the client in it. */
 export async function openTabsLab(): Promise<TabsLab> {
-  const script = await buildPage()
+  const scripts = await buildPages()
   const holdfast = await startHoldfast()
   let people = 0
 
   return {
     async openStage() {
-      const network = await servePage(script, holdfast.url)
+      const network = await servePage(scripts, holdfast.url)
       return {
         network,
         async person(name) {

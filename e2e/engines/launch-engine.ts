@@ -21,7 +21,12 @@ export const CHROMIUM_OPTIONS: LaunchOptions = {
 const LAUNCH: Record<EngineName, () => Promise<Engine>> = {
   chromium: async () =>
     createPlaywrightEngine(
-      await chromium.launch({ ...CHROMIUM_OPTIONS, executablePath: chromiumPath() }),
+      await chromium.launch({
+        ...CHROMIUM_OPTIONS,
+        // As users have it: Playwright would switch it off.
+        ignoreDefaultArgs: ['--disable-back-forward-cache'],
+        executablePath: chromiumPath(),
+      }),
       crashByDevtools,
     ),
 

@@ -13,18 +13,14 @@ import { createWebDriverTab, evaluate } from './webdriver-tab.ts'
  * driver then joins the same browser again, where storage and the other tabs are as they were.
  */
 export async function openWebKitDevice(miniBrowser: string, display: string): Promise<Device> {
-  const browserPort = await freePort()
-  const browser = await startHelper(miniBrowser, ['--automation'], {
-    DISPLAY: display,
-    WEBKIT_INSPECTOR_SERVER: `127.0.0.1:${browserPort}`,
-  })
+  const { browser, browserPort } = await startBrowser(miniBrowser, display)
   const driverPort = await freePort()
   const driver = await startHelper(webKitDriverPath(), [
     '--host=127.0.0.1',
     `--port=${driverPort}`,
     `--target=127.0.0.1:${browserPort}`,
   ])
-  await Promise.all([browser.listensAt(browserPort), driver.listensAt(driverPort)])
+  await driver.listensAt(driverPort)
 
   const join = () => startSession(`http://127.0.0.1:${driverPort}`)
   let session = await join()
@@ -70,6 +66,9 @@ export async function openWebKitDevice(miniBrowser: string, display: string): Pr
     version: browserVersion,
     openTab: () =>
       inTurn(async () => {
+        // The window that was looked at last may be closed.
+        const [any] = (await session.command('GET', '/window/handles')) as string[]
+        await session.command('POST', '/window', { handle: any })
         // What is in front of another tab of its window hides it.
         const { handle } = (await session.command('POST', '/window/new', { type: 'window' })) as {
           handle: string
@@ -86,6 +85,22 @@ export async function openWebKitDevice(miniBrowser: string, display: string): Pr
       await driver.stop()
       await browser.stop()
     },
+  }
+}
+
+/** Twice at most: the port that was free may be taken by the time the browser wants it. */
+async function startBrowser(miniBrowser: string, display: string, isLast = false) {
+  const browserPort = await freePort()
+  const browser = await startHelper(miniBrowser, ['--automation'], {
+    DISPLAY: display,
+    WEBKIT_INSPECTOR_SERVER: `127.0.0.1:${browserPort}`,
+  })
+  try {
+    await browser.listensAt(browserPort)
+    return { browser, browserPort }
+  } catch (error) {
+    if (isLast) throw error
+    return startBrowser(miniBrowser, display, true)
   }
 }
 

@@ -1,7 +1,11 @@
+import { fileURLToPath } from 'node:url'
+import { buildPage } from '../../bench/tabs/build-page.ts'
+import { type PageServer, servePage } from '../../bench/tabs/serve-page.ts'
 import type { Device, Engine, EngineName } from '../engines/engine.ts'
 import { launchEngine } from '../engines/launch-engine.ts'
-import { apiOf } from '../support/api.ts'
+import { type Api, apiOf } from '../support/api.ts'
 import { type BreakableNetwork, openNetwork } from '../support/breakable-network.ts'
+import { ClientTab } from '../support/client-tab.ts'
 import { finishNewest } from '../support/finish-newest.ts'
 import { test as base, expect } from '../support/fixtures.ts'
 import { StudioTab } from '../support/studio-tab.ts'
@@ -13,6 +17,8 @@ export interface EngineOptions {
 
 interface WorkerFixtures extends EngineOptions {
   engine: Engine
+  /** Of the page with the client alone. */
+  clientScript: string
 }
 
 interface TestFixtures {
@@ -24,7 +30,15 @@ interface TestFixtures {
   finish: () => Promise<void>
   /** Opens the studio in a new tab and signs in unless this device is signed in. */
   openTab: (options?: { on?: Device; url?: string }) => Promise<StudioTab>
+  /** A page with the client alone, on an origin of this test's own with a network that can be cut. */
+  site: PageServer
+  /** The person, who can be signed in there. */
+  user: Api
+  /** Opens that page in a new tab and signs nobody in; `without` are parts of a browser that it is to lack. */
+  openPage: (options?: { without?: string }) => Promise<ClientTab>
 }
+
+const CLIENT_PAGE = fileURLToPath(new URL('../support/client-page.ts', import.meta.url))
 
 /** The same specs on every engine: what they need of a browser is in `engines/engine.ts`. */
 export const test = base.extend<TestFixtures, WorkerFixtures>({
@@ -36,6 +50,11 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
       await engine.close()
     },
     { scope: 'worker', timeout: 60_000 },
+  ],
+  clientScript: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads a fixture's dependencies from this pattern.
+    async ({}, use) => use(await buildPage(CLIENT_PAGE)),
+    { scope: 'worker' },
   ],
   openDevice: async ({ engine }, use) => {
     const opened: Device[] = []
@@ -68,6 +87,19 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
       const studio = new StudioTab(await on.openTab())
       await studio.open(url, person)
       return studio
+    })
+  },
+  site: async ({ clientScript, holdfast }, use) => {
+    const site = await servePage({ current: clientScript, next: clientScript }, holdfast.url)
+    await use(site)
+    await site.close()
+  },
+  user: async ({ holdfast, person }, use) => use(await apiOf(holdfast, person)),
+  openPage: async ({ device, site }, use) => {
+    await use(async ({ without = '' } = {}) => {
+      const page = new ClientTab(await device.openTab())
+      await page.tab.goto(`${site.url}/?without=${without}`)
+      return page
     })
   },
 })

@@ -5,6 +5,7 @@ export interface Api {
   userId: string
   token: string
   get(path: string): Promise<Response>
+  conversations(): Promise<Conversation[]>
   messages(): Promise<Message[]>
   tasks(): Promise<Task[]>
 }
@@ -19,16 +20,16 @@ export async function apiOf(holdfast: HoldfastProcess, person: string): Promise<
   const { token, userId } = (await login.json()) as { token: string; userId: string }
   const get = (path: string) =>
     fetch(`${holdfast.url}${path}`, { headers: { Authorization: `Bearer ${token}` } })
+  const conversations = async () =>
+    ((await (await get('/v1/conversations')).json()) as { conversations: Conversation[] }).conversations
   return {
     userId,
     token,
     get,
+    conversations,
     async messages() {
-      const { conversations } = (await (await get('/v1/conversations')).json()) as {
-        conversations: Conversation[]
-      }
       const lists = await Promise.all(
-        conversations.map(
+        (await conversations()).map(
           async ({ id }) =>
             (await (await get(`/v1/conversations/${id}/messages`)).json()) as { messages: Message[] },
         ),

@@ -70,6 +70,35 @@ export class StudioTab {
     await this.expectCard(prompt, { count: 1, hasPicture: true })
   }
 
+  /** At the studio's own address for it, such as `/new`. */
+  async goToPlace(place: string): Promise<void> {
+    await this.tab.evaluate((hash) => {
+      window.location.hash = hash
+    }, place)
+  }
+
+  place(): Promise<string> {
+    return this.tab.evaluate(() => window.location.hash, null)
+  }
+
+  /** What tells that something is unread: the list of conversations, and the title of the tab. */
+  badge(): Promise<{ list: string[]; title: string }> {
+    return this.tab.evaluate(
+      () => ({
+        list: [...document.querySelectorAll('nav .unread-mark')].map((mark) => mark.textContent ?? ''),
+        title: document.title,
+      }),
+      null,
+    )
+  }
+
+  /** The titles in the list of conversations. */
+  conversations(): Promise<string[]> {
+    const read = () =>
+      [...document.querySelectorAll('nav .conversation-title')].map((one) => one.textContent ?? '')
+    return this.tab.evaluate(read, null)
+  }
+
   /** How this tab stands with the others and with the server. */
   async expectConnection(connection: string): Promise<void> {
     const read = () => document.querySelector('[data-connection]')?.getAttribute('data-connection') ?? null

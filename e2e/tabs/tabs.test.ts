@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Finding, misses } from '../../bench/poller/finding.ts'
-import { perform, SHORT, scenarios } from '../../bench/tabs/scenarios.ts'
+import { perform, scenarios, short } from '../../bench/tabs/scenarios.ts'
 import { openTabsLab, type TabsLab } from '../../bench/tabs/tabs-lab.ts'
 
 /** The full form, with as many tabs and as long as promised, is `npm run proof -- tabs`. */
-const all = scenarios({ ...SHORT, seed: 1 })
+const all = scenarios(short([1]))
 /** Those that wait most of the time begin with the first and are asked for last. */
 const aside = new Map<string, Promise<Finding[]>>()
 let lab: TabsLab

@@ -1,4 +1,5 @@
 import type { Sql, Tx } from '../database/connect.ts'
+import { retryDeadlock } from '../database/retry-deadlock.ts'
 import { transaction } from '../database/transaction.ts'
 import type { Aftermath } from '../tasks/aftermath.ts'
 import type { Fence } from '../tasks/settle-task.ts'
@@ -109,7 +110,9 @@ export async function dropMirror(sql: Sql, claim: MirrorClaim): Promise<boolean>
 
 /** Others may take them up at once; no try is counted. */
 export async function handBackMirrors(sql: Sql, claims: readonly MirrorClaim[]): Promise<void> {
-  await sql`update holdfast.work w set due_at = now(), epoch = w.epoch + 1 from ${claimed(sql, claims)}`
+  await retryDeadlock(
+    () => sql`update holdfast.work w set due_at = now(), epoch = w.epoch + 1 from ${claimed(sql, claims)}`,
+  )
 }
 
 /** Prolongs claims and returns which are still held, by work id. */
@@ -118,10 +121,12 @@ export async function renewMirrors(
   claims: readonly MirrorClaim[],
   leaseMs: number,
 ): Promise<Set<string>> {
-  const held = await sql<{ id: string }[]>`
-    update holdfast.work w set due_at = now() + ${leaseMs}::float8 * interval '1 ms'
-    from ${claimed(sql, claims)} returning w.id::text
-  `
+  const held = await retryDeadlock(
+    () => sql<{ id: string }[]>`
+      update holdfast.work w set due_at = now() + ${leaseMs}::float8 * interval '1 ms'
+      from ${claimed(sql, claims)} returning w.id::text
+    `,
+  )
   return new Set(held.map(({ id }) => id))
 }
 
@@ -138,7 +143,7 @@ export async function isLeftOver(
 }
 
 function claimed(sql: Sql, claims: readonly MirrorClaim[]) {
-  // In the order of the key, so that two batches never wait for each other in a circle.
+  // In the order of the key, so that two batches seldom wait for each other in a circle.
   const sorted = claims.toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1))
   return sql`unnest(
       ${sorted.map((claim) => claim.taskId)}::uuid[], ${sorted.map((claim) => claim.ordinal)}::int[],

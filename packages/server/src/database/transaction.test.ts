@@ -32,7 +32,8 @@ describe('transaction', () => {
         await tx`update public.pair set n = n + 1 where id = ${second}`
       })
     await Promise.all([cross(1, 2), cross(2, 1)])
-    expect(runs).toBe(3)
+    // Mostly three: on a busy machine each may be the other's victim in turn.
+    expect(runs).toBeGreaterThanOrEqual(3)
     expect(await sql`select n from public.pair order by id`).toMatchObject([{ n: 2 }, { n: 2 }])
   })
 

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sql, Tx } from './connect.ts'
-import { errorCode, isTransient } from './database-errors.ts'
-
-const ATTEMPTS = 5
+import { errorCode } from './database-errors.ts'
+import { retryDeadlock } from './retry-deadlock.ts'
 
 /** The driver hears of a lost connection a moment after its queries do. */
 const HEARD_WITHIN_MS = 1_000
@@ -13,19 +12,17 @@ const HEARD_WITHIN_MS = 1_000
  *
  * `over` is aborted when the transaction has ended, by itself or with its connection.
  */
-export async function transaction<T>(sql: Sql, steps: (tx: Tx, over: AbortSignal) => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+export function transaction<T>(sql: Sql, steps: (tx: Tx, over: AbortSignal) => Promise<T>): Promise<T> {
+  return retryDeadlock(async () => {
     const over = new AbortController()
     try {
       return (await sql.begin((tx) =>
         steps(tx, over.signal).catch((error: unknown) => unlessCutOff(error, over.signal)),
       )) as T
-    } catch (error) {
-      if (!isTransient(error) || attempt === ATTEMPTS) throw error
     } finally {
       over.abort()
     }
-  }
+  })
 }
 
 /**

@@ -12,6 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/test-database.
 import { createMemoryBus } from '../bus/memory-bus.ts'
 import { connect, type Sql } from '../database/connect.ts'
 import { errorCode } from '../database/database-errors.ts'
+import { retryDeadlock } from '../database/retry-deadlock.ts'
 import { transaction } from '../database/transaction.ts'
 import { HoldfastError } from '../errors.ts'
 import { createConversation } from '../plugins/conversations/conversations.ts'
@@ -130,7 +131,10 @@ async function take(worker: ModelWorker, { action, pick, outcome }: Step, taskId
       worker.die()
       return nothing
     case 'time passes':
-      await worker.sql`update holdfast.work set due_at = now() where provider = ${provider}`
+      // Two workers may do this at once, and PostgreSQL may walk the rows in another order for each.
+      await retryDeadlock(
+        () => worker.sql`update holdfast.work set due_at = now() where provider = ${provider}`,
+      )
       return nothing
     case 'cancel':
       return cancel(worker.sql, taskId)

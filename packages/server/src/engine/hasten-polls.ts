@@ -1,5 +1,5 @@
 import type { Sql } from '../database/connect.ts'
-import { transaction } from '../database/transaction.ts'
+import { retryDeadlock } from '../database/retry-deadlock.ts'
 import type { Provider } from '../providers/provider.ts'
 
 /** The replica that polls must have heard that somebody watches, or it goes on at the unwatched pace. */
@@ -13,9 +13,8 @@ const HEARD_WITHIN_MS = 100
 export async function hastenPolls(sql: Sql, userId: string, minPollMs: number): Promise<void> {
   const withinMs = Math.max(minPollMs, HEARD_WITHIN_MS)
   // Two streams of one user may want the same rows in another order.
-  await transaction(
-    sql,
-    (tx) => tx`
+  await retryDeadlock(
+    () => sql`
     update holdfast.work w set due_at = now() + ${withinMs} * interval '1 ms', epoch = w.epoch + 1
     from holdfast.tasks t
     where t.user_id = ${userId} and t.status in ('pending', 'running')

@@ -95,6 +95,27 @@ describe('rescheduleWork', () => {
     expect(refused).toEqual([0, 0, 0, 0, 0, 0])
   })
 
+  it('is written again where PostgreSQL chose it as the victim of a deadlock', async () => {
+    const batch = await polls(20)
+    // One before the other both by key and by place, so that every plan locks them in this order.
+    const [first, last] = batch.flatMap((item, index) => {
+      const later = batch.slice(index + 1).find(({ taskId }) => taskId > item.taskId)
+      return later ? [item, later] : []
+    })
+    if (!first || !last) throw new Error('twenty keys in falling order')
+    let refused: Promise<number> | undefined
+    await sql.begin(async (tx) => {
+      // So that the other one, which waits longer, is the one that finds the circle.
+      await tx`set local deadlock_timeout = '20s'`
+      await tx`select from holdfast.work where task_id = ${last.taskId} for update`
+      refused = rescheduleWork(sql, [first, last])
+      await expect.poll(isWaiting, { timeout: 5_000, interval: 10 }).toBe(true)
+      await tx`select from holdfast.work where task_id = ${first.taskId} for update`
+    })
+    expect(await refused).toBe(0)
+    expect((await rowOf(first))?.dueMs).toBeGreaterThan(0)
+  })
+
   it('as the write of a batcher, tells how many of a batch were refused', async () => {
     const batch = await polls(4)
     await sql`update holdfast.work set epoch = epoch + 1 where task_id = ${batch[2]?.taskId ?? ''}`

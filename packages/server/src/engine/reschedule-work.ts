@@ -1,4 +1,5 @@
 import type { Sql } from '../database/connect.ts'
+import { retryDeadlock } from '../database/retry-deadlock.ts'
 import type { Fence } from '../tasks/settle-task.ts'
 
 export interface Rescheduled extends Fence {
@@ -13,9 +14,10 @@ export interface Rescheduled extends Fence {
  * over meanwhile: the predicate is on the row being written, so PostgreSQL checks it again after waiting for its lock.
  */
 export async function rescheduleWork(sql: Sql, batch: Rescheduled[]): Promise<number> {
-  // In the order of the key, so that two batches never wait for each other in a circle.
+  // In the order of the key, so that two batches seldom wait for each other in a circle.
   const sorted = batch.toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1))
-  const written = await sql`
+  const written = await retryDeadlock(
+    () => sql`
     update holdfast.work w set
       due_at = now() + b.delay * interval '1 ms',
       attempts = case b.heard when 1 then 0 when 0 then least(w.attempts + 1, 30000) else w.attempts end,
@@ -26,6 +28,7 @@ export async function rescheduleWork(sql: Sql, batch: Rescheduled[]): Promise<nu
       ${sorted.map((item) => (item.heard === null ? null : Number(item.heard)))}::int[]
     ) as b (task_id, id, epoch, delay, heard)
     where w.task_id = b.task_id and w.kind = 'poll' and w.part = 0 and w.id = b.id and w.epoch = b.epoch
-  `
+  `,
+  )
   return batch.length - written.count
 }

@@ -1,7 +1,7 @@
 /** `npm test`: every test, with a real PostgreSQL and real browsers. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { commandFile, ensureInstalled, ensureStudioBuilt, root, runNode } from './bootstrap.mjs'
 import { ensureBrowsers } from './find-browsers.mjs'
 
@@ -27,11 +27,30 @@ const reports = mkdtempSync(join(tmpdir(), 'holdfast-reports-'))
 process.on('exit', () => rmSync(reports, { recursive: true, force: true }))
 
 /** A run that broke without a failed test, say in its setup, counts as one failure: it must never look green. */
-function tally(code, file, read) {
+function tally(name, code, file, read) {
   const { passed, failed } = existsSync(file)
     ? read(JSON.parse(readFileSync(file, 'utf8')))
-    : { passed: 0, failed: 0 }
-  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed }
+    : { passed: 0, failed: [] }
+  const broke = code !== 0 && failed.length === 0
+  return { passed, failed: broke ? [`${name}: the run itself broke, see above`] : failed }
+}
+
+/** Every failed test of a report of Vitest's, a line each. A file that broke before its first test counts as one. */
+function failedUnits({ testResults }) {
+  return testResults.flatMap(({ name, status, assertionResults }) => {
+    const file = relative(root, name)
+    const tests = assertionResults.filter((test) => test.status === 'failed')
+    if (tests.length === 0) return status === 'failed' ? [file] : []
+    return tests.map((test) => `${file}: ${test.fullName}`)
+  })
+}
+
+/** The same of Playwright's, whose suites hold suites. */
+function failedSpecs({ specs = [], suites = [] }) {
+  const own = specs
+    .filter((spec) => spec.tests.some((test) => test.status === 'unexpected'))
+    .map((spec) => `${join('e2e', spec.file)}: ${spec.title}`)
+  return [...own, ...suites.flatMap(failedSpecs)]
 }
 
 async function runVitest(name, args) {
@@ -40,7 +59,10 @@ async function runVitest(name, args) {
   const { code } = await runNode([commandFile('vitest'), 'run', ...reporters, ...args], {
     env: browsers?.env,
   })
-  return tally(code, file, (report) => ({ passed: report.numPassedTests, failed: report.numFailedTests }))
+  return tally(name, code, file, (report) => ({
+    passed: report.numPassedTests,
+    failed: failedUnits(report),
+  }))
 }
 
 /** Projects that measure rates and kill processes have the machine to themselves. */
@@ -65,9 +87,9 @@ async function runPlaywright() {
   const projects = browsers.names.map((name) => `--project=${name}`)
   const args = ['test', `--config=${e2eConfig}`, '--reporter=list,json', ...projects]
   const { code } = await runNode([commandFile('@playwright/test', root, 'playwright'), ...args], { env })
-  return tally(code, file, ({ stats }) => ({
-    passed: stats.expected + stats.flaky,
-    failed: stats.unexpected,
+  return tally('playwright', code, file, (report) => ({
+    passed: report.stats.expected + report.stats.flaky,
+    failed: failedSpecs(report),
   }))
 }
 
@@ -78,6 +100,9 @@ else if (patterns.length > 0)
 
 for (const sentence of browsers?.leftOut ?? []) console.log(`\n${sentence}`)
 
-const sum = (key) => results.reduce((total, result) => total + result[key], 0)
-console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`)
-process.exit(sum('failed') === 0 ? 0 : 1)
+const passed = results.reduce((total, result) => total + result.passed, 0)
+const failed = results.flatMap((result) => result.failed)
+// Once more at the end: in a long log nobody finds the one that failed.
+for (const name of failed) console.log(`\nFAILED ${name}`)
+console.log(`\n${passed} passed, ${failed.length} failed`)
+process.exit(failed.length === 0 ? 0 : 1)

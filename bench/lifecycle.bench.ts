@@ -65,8 +65,8 @@ if (unknown.length > 0 || !(rounds >= 1)) {
   process.exit(2)
 }
 const tasks = options.quick ? 1_000 : 10_000
-const tasksOfExtras = options.quick ? 300 : 3_000
-const warmUp = options.quick ? 200 : 500
+const tasksOfExtras = options.quick ? 300 : 2_000
+const warmUp = options.quick ? 200 : 300
 const answers = options.quick
   ? { alone: 100, perSecond: 300, seconds: 3 }
   : { alone: 200, perSecond: 300, seconds: 10 }
@@ -75,8 +75,13 @@ const idleForMs = options.quick ? 10_000 : 25_000
 const here = fileURLToPath(new URL('..', import.meta.url))
 const say = (line: string) => console.error(line)
 const undo: (() => Promise<unknown>)[] = []
-async function stopAll(): Promise<void> {
-  for (const step of undo.splice(0).reverse()) await step()
+let stopped: Promise<void> | undefined
+/** Once: what a signal began, the end of the run waits for. */
+function stopAll(): Promise<void> {
+  stopped ??= (async () => {
+    for (const step of undo.reverse()) await step()
+  })()
+  return stopped
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void stopAll().finally(() => process.exit(130)))

@@ -10,6 +10,8 @@ export interface Submitted {
 
 /** Callers of `POST /v1/tasks`, as browsers of `USERS` users would be. They measure how long each answer takes. */
 export interface Callers {
+  /** One submit, of this user. */
+  submit(user: number): Promise<Submitted>
   /** So many callers, each of whom submits the next one when the last was answered. */
   closedLoop(options: { tasks: number; callers: number }): Promise<{ submitted: Submitted[]; ms: number[] }>
   /** So many submits a second, whether or not the ones before were answered. Latency counts from when each was due. */
@@ -37,10 +39,11 @@ export async function openCallers(url: string, options: { inConversation?: boole
   const run = runs
   let count = 0
 
-  async function submit(): Promise<Submitted> {
+  /** By default the users take turns. */
+  async function submit(asUser?: number): Promise<Submitted> {
     count += 1
     const n = count
-    const user = n % USERS
+    const user = asUser ?? n % USERS
     const prompt = `A lighthouse on a basalt cliff at dusk, long exposure, number ${n} of run ${run}`
     const conversation = { id: conversationOf(user), title: 'Lighthouses' }
     const { statusCode, body } = await pool.request({
@@ -64,6 +67,7 @@ export async function openCallers(url: string, options: { inConversation?: boole
 
   return {
     token,
+    submit,
     async closedLoop({ tasks, callers }) {
       const submitted: Submitted[] = []
       const ms: number[] = []

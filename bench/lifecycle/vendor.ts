@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pictureChunks } from '../mirror/picture-chunks.ts'
@@ -20,6 +21,8 @@ const FILE_BYTES = 16 * 1024
 export async function startVendor(events: VendorEvents = {}) {
   const jobs = new Map<string, { prompt: string; doneAt: number }>()
   const picture = Buffer.concat([...pictureChunks(FILE_BYTES)])
+  // Databases outlive a vendor: no other one gives the same ids.
+  const series = randomUUID().slice(0, 8)
   let url = ''
   let count = 0
 
@@ -39,7 +42,7 @@ export async function startVendor(events: VendorEvents = {}) {
         const { prompt } = JSON.parse(Buffer.concat(chunks).toString()) as { prompt: string }
         events.onCreate?.(prompt)
         count += 1
-        const id = `job-${count}`
+        const id = `job-${series}-${count}`
         // Spread evenly, and the same for every contender.
         const spread = ((count * 7) % 100) / 100
         const tookMs = VENDOR_MS.from + spread * (VENDOR_MS.to - VENDOR_MS.from)

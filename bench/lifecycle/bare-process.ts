@@ -1,14 +1,15 @@
 /**
  * The least that keeps the promises: create committed before the answer, mark committed before the send, the external
- * id written, the end in one transaction, file and folder fsynced. One process, every statement for many tasks.
+ * id written, the end in one transaction, file and folder fsynced. One process, every statement for many tasks. With
+ * `bare-statements.ts` it has fewer than 300 lines; what is around it (HTTP, vendor, disk) is what the peers have too.
  */
 import postgres from 'postgres'
 import { bareStatements, type ClaimedPoll, type ClaimedSend } from './bare-statements.ts'
-import { BARE_TABLES } from './bare-tables.ts'
 import { gather } from './gather.ts'
 import { type FoundTask, serveTasks } from './serve-tasks.ts'
 import { type ContenderSettings, FIRST_POLL_MS, IN_FLIGHT, NEXT_POLL_MS } from './settings.ts'
 import { createFileStore } from './store-file.ts'
+import { TASKS_AND_FILES, WORK } from './tables.ts'
 import { createVendorClient } from './vendor-client.ts'
 
 const COPIES_AT_ONCE = 64
@@ -19,7 +20,7 @@ const SAFETY_LOOK_MS = 5_000
 
 const { databaseUrl, vendorUrl, folder }: ContenderSettings = JSON.parse(process.argv[2] ?? '')
 const sql = postgres(databaseUrl, { max: 10, onnotice: () => {} })
-await sql.unsafe(BARE_TABLES)
+await sql.unsafe(TASKS_AND_FILES + WORK)
 const statements = bareStatements(sql)
 const vendor = createVendorClient(vendorUrl)
 const storeFile = await createFileStore(folder)

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { signToken } from '../../packages/server/test/test-tokens.ts'
 import { USERS } from './settings.ts'
@@ -6,6 +7,10 @@ export interface Submitted {
   prompt: string
   id: string
   user: number
+}
+
+interface Created {
+  task: { id: string }
 }
 
 /** Callers of `POST /v1/tasks`, as browsers of `USERS` users would be. They measure how long each answer takes. */
@@ -46,7 +51,7 @@ export async function openCallers(url: string, options: { inConversation?: boole
     const user = asUser ?? n % USERS
     const prompt = `A lighthouse on a basalt cliff at dusk, long exposure, number ${n} of run ${run}`
     const conversation = { id: conversationOf(user), title: 'Lighthouses' }
-    const { statusCode, body } = await pool.request({
+    const call = {
       method: 'POST',
       path: '/v1/tasks',
       headers: {
@@ -59,10 +64,15 @@ export async function openCallers(url: string, options: { inConversation?: boole
         params: { prompt },
         ...(options.inConversation ? { conversation } : {}),
       }),
-    })
-    const text = await body.text()
-    if (statusCode !== 201) throw new Error(`A submit was answered with ${statusCode}: ${text.slice(0, 500)}`)
-    return { prompt, user, id: (JSON.parse(text) as { task: { id: string } }).task.id }
+    } as const
+    while (true) {
+      const { statusCode, headers, body } = await pool.request(call)
+      const text = await body.text()
+      if (statusCode === 201) return { prompt, user, id: (JSON.parse(text) as Created).task.id }
+      // As a browser does: the wait counts as part of the answer's time.
+      if (statusCode === 503) await sleep(Number(headers['retry-after'] ?? 1) * 1_000)
+      else throw new Error(`A submit was answered with ${statusCode}: ${text.slice(0, 500)}`)
+    }
   }
 
   return {
@@ -93,13 +103,14 @@ export async function openCallers(url: string, options: { inConversation?: boole
         const due = Math.min(total, Math.floor((elapsed / 1_000) * perSecond) + 1)
         while (answers.length < due) {
           const dueAt = began + (answers.length / perSecond) * 1_000
-          answers.push(
-            submit().then(() => {
-              ms.push(performance.now() - dueAt)
-            }),
-          )
+          const answer = submit().then(() => {
+            ms.push(performance.now() - dueAt)
+          })
+          // Thrown below, when all have been sent.
+          answer.catch(() => {})
+          answers.push(answer)
         }
-        await new Promise((resolve) => setTimeout(resolve, 1))
+        await sleep(1)
       }
       await Promise.all(answers)
       return { ms }

@@ -1,6 +1,7 @@
 /**
  * Holdfast as an application embeds it: `createHoldfast` with its defaults, a filesystem store, JWTs, and an adapter for
- * the vendor. Loads the Holdfast of the folder that it is told, so that a release can run beside the one before.
+ * the vendor. Loads the Holdfast of the folder that it is told, so that a release can run beside the one before. An option
+ * that gets another name has to be given under both.
  */
 import { createWriteStream } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -86,6 +87,8 @@ if (extra === 'onSettled') {
 await holdfast.start()
 
 const server = createServer(holdfast.listener)
+// Callers pause for longer than the five seconds of Node's default.
+server.keepAliveTimeout = 600_000
 server.listen(0, '127.0.0.1', () => {
   console.log(JSON.stringify({ port: (server.address() as AddressInfo).port }))
 })

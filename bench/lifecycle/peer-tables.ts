@@ -1,30 +1,15 @@
 import type { Sql } from 'postgres'
 import type { FoundTask, NewTask } from './serve-tasks.ts'
 import type { StoredFile } from './store-file.ts'
+import { TASKS_AND_FILES } from './tables.ts'
 
 /**
  * What a team that builds on a job queue keeps in PostgreSQL: the tasks and their files. What is to be done next is the
  * queue's. Each step is one statement for one task, and may be repeated: a job that comes twice changes nothing more.
  */
 export async function openPeerTables(sql: Sql) {
-  await sql.unsafe(`
-    create table tasks (
-      id uuid primary key, user_id text not null, key text not null, body_hash text not null, type text not null,
-      params jsonb not null, status text not null default 'pending'
-        check (status in ('pending', 'running', 'completed', 'failed', 'cancelled')),
-      sending_at timestamptz, external_id text, version int not null default 1,
-      created_at timestamptz not null default now(), started_at timestamptz, deadline_at timestamptz,
-      finished_at timestamptz,
-      unique (user_id, key)
-    ) with (fillfactor = 50);
-    create index on tasks (user_id, id);
-    create index on tasks (created_at) where status = 'pending';
-    create table files (
-      task_id uuid not null, ordinal smallint not null, user_id text not null, state text not null default 'remote',
-      source_url text not null, path text, bytes bigint, sha256 text, content_type text,
-      primary key (task_id, ordinal)
-    ) with (fillfactor = 70);
-  `)
+  await sql.unsafe(TASKS_AND_FILES)
+  await sql`create index on tasks (created_at) where status = 'pending'`
 
   return {
     /** The row of a new task; undefined if the key is taken. */

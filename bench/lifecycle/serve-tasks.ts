@@ -74,6 +74,8 @@ export function serveTasks({ create, find }: TaskStore): void {
       )
     })
   })
+  // Callers pause for longer than the five seconds of Node's default.
+  server.keepAliveTimeout = 600_000
   server.listen(0, '127.0.0.1', () => {
     console.log(JSON.stringify({ port: (server.address() as AddressInfo).port }))
   })

@@ -13,7 +13,12 @@ import { startContender } from './lifecycle/start-contender.ts'
 import { startVendorProcess } from './lifecycle/start-vendor-process.ts'
 import { startVendor } from './lifecycle/vendor.ts'
 import { startPostgres } from './poll/start-postgres.ts'
-import { countSequential, isBackground, readBackground } from './round-trips/count-sequential.ts'
+import {
+  countSequential,
+  isBackground,
+  readBackground,
+  startOfChain,
+} from './round-trips/count-sequential.ts'
 import { followLives } from './round-trips/follow-life.ts'
 import { startPostgresProxy } from './round-trips/start-postgres-proxy.ts'
 import { watchStream } from './round-trips/watch-stream.ts'
@@ -22,7 +27,7 @@ import { median } from './stream/percentile.ts'
 const HELP = `npm run bench -- round-trips [options]
 
 One generation at a time, through a proxy between Holdfast and PostgreSQL that counts sequential round trips: those that
-go side by side count as one, and looks for work that find none do not count. Then the same with every answer of
+go side by side count as one, and looks for work that find none do not count. \`poll\` is the one that finds it done. Then the same with every answer of
 PostgreSQL 10 ms later and the user's stream open: how long a create takes, and how long from the vendor's final answer
 to the event at the client. Medians over all generations.
 
@@ -130,7 +135,7 @@ try {
       create: [submittedAt, answeredAt],
       mark: [answeredAt, createdAt],
       accept: [Math.max(createdAt, answeredAt), acceptedBy],
-      poll: [acceptedBy, doneAt],
+      poll: [Math.max(acceptedBy, startOfChain(trips, doneAt)), doneAt],
       settle: [doneAt, fetchedAt],
       stored: [fetchedAt, fetchedAt + STORED_WITHIN_MS],
     }

@@ -30,3 +30,17 @@ export function countSequential(trips: readonly RoundTrip[], from: number, to: n
   }
   return count
 }
+
+/** Round trips further apart than this do not wait for each other. */
+const GAP_MS = 50
+
+/** When those began that came one after the other until this time: what leads to it, and not what came by chance before. */
+export function startOfChain(trips: readonly RoundTrip[], until: number): number {
+  let start = until
+  for (const { startedAt, endedAt } of trips.toSorted((a, b) => b.endedAt - a.endedAt)) {
+    if (endedAt > until || startedAt > start) continue
+    if (start - endedAt > GAP_MS) break
+    start = startedAt
+  }
+  return start
+}

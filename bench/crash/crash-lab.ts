@@ -19,6 +19,8 @@ interface CaseDatabase {
 
 /** What all cases share: one PostgreSQL, a migrated template, and the instrumented sources. */
 export interface CrashLab {
+  /** All files of the server, covered or not. */
+  files: string[]
   points: Point[]
   sourcesFile: string
   newFile(name: string): string
@@ -62,6 +64,7 @@ export async function openCrashLab(): Promise<CrashLab> {
     await admin`alter database ${admin(TEMPLATE)} with is_template true allow_connections false`
 
     return {
+      files: instrumented.files,
       points: instrumented.points,
       sourcesFile,
       newFile: (name) => join(folder, `${name}-${randomBytes(6).toString('hex')}`),

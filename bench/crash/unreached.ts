@@ -109,11 +109,20 @@ const UNREACHED: readonly Unreached[] = [
   },
 ]
 
+type Place = Unreached['where'][number]
+
 /** Why nobody passes it; undefined if nobody has said. */
-export function whyUnreached({ id, text }: Point): string | undefined {
-  return UNREACHED.find(({ where }) =>
-    where.some((place) =>
-      typeof place === 'string' ? id.startsWith(place) : id.startsWith(place[0]) && text.includes(place[1]),
-    ),
-  )?.why
+export function whyUnreached(point: Point): string | undefined {
+  return UNREACHED.find(({ where }) => where.some((place) => isAt(point, place)))?.why
+}
+
+/** Places where no await is any more. */
+export function findIdlePlaces(points: readonly Point[]): string[] {
+  return UNREACHED.flatMap(({ where }) => where)
+    .filter((place) => !points.some((point) => isAt(point, place)))
+    .map((place) => JSON.stringify(place))
+}
+
+function isAt({ id, text }: Point, place: Place): boolean {
+  return typeof place === 'string' ? id.startsWith(place) : id.startsWith(place[0]) && text.includes(place[1])
 }

@@ -50,7 +50,7 @@ export const ODD_SCENARIOS: readonly Scenario[] = [
     type: 'image',
     prompt: 'a lighthouse [fast]',
     armAt: 'tasks/settle-task.ts',
-    around: ['tasks/create-settle.ts', 'plugins/join-finish.ts'],
+    around: ['alerts/', 'tasks/create-settle.ts', 'plugins/join-finish.ts'],
     ends: { status: 'completed', code: null },
     maxSends: 1,
     oddity: 'plugin-throws',

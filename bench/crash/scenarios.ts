@@ -226,7 +226,7 @@ export const SCENARIOS: readonly Scenario[] = [
     type: 'image',
     prompt: 'a lighthouse [code:500]',
     armAt: 'engine/run-submit.ts',
-    around: ['engine/run-submit.ts', 'dead-letters/', 'alerts/'],
+    around: ['engine/run-submit.ts', 'dead-letters/'],
     ends: { status: 'failed', code: 'SUBMIT_REFUSED' },
     // Refused ones were certainly not accepted, so they may be sent again.
     maxSends: 3,

@@ -39,7 +39,7 @@ export const SHARED_SCENARIOS: readonly Scenario[] = [
     type: 'image',
     prompt: 'a lighthouse [fast] [media-slow:1]',
     armAt: '',
-    around: ['artifacts/', 'objects/', 'streams/'],
+    around: ['objects/temporary-files.ts', 'streams/'],
     ends: { status: 'completed', code: null },
     maxSends: 1,
     mirror: true,

@@ -232,7 +232,7 @@ export const ASKS: Record<Asks, (scene: AskScene) => Promise<AskPlan>> = {
   async 'call-back-early'({ stage }) {
     const { sql, client } = stage
     const task = await loseReply(stage)
-    // Whoever claims it before the callback would give it up as unknown.
+    // A replica that claims it before the callback would give it up as unknown.
     await sql`update holdfast.work set due_at = now() + interval '1 h' where kind = 'submit'`
     return {
       ...callBack(stage, await ownAddress(stage, task.id)),
@@ -315,7 +315,7 @@ async function runUntilFinishedThere(stage: Stage<AskState>): Promise<Task> {
   return task
 }
 
-/** Its create has been accepted, and whoever waited for the reply is dead. */
+/** Its create has been accepted, and the process that waited for the reply is dead. */
 async function loseReply(stage: Stage<AskState>): Promise<Task> {
   const { gate, simulator } = stage
   gate.hold()

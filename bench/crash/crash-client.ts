@@ -81,7 +81,7 @@ export function createCrashClient({ serverUrl, userId }: CrashClientOptions) {
     for (const { id, status, version } of told.tasks ?? (told.task ? [told.task] : [])) {
       seen.set(id, { status, version })
     }
-    // Only now: whoever is cut off before that is told again.
+    // Only now: a vendor that is cut off before that calls again.
     lastEventId = field('id') ?? lastEventId
   }
 

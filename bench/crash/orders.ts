@@ -23,7 +23,7 @@ export interface Orders {
 /** With which the application's own backend speaks for a user. */
 export const SERVICE_KEY = 'only-for-the-backend-of-a-crashing-application'
 
-/** Whoever comes with it may see and mend what is everyone's. */
+/** Its bearer is an administrator. */
 export const ADMIN = 'the-administrator'
 
 /** With which KIE signs what it calls back with. */

@@ -41,7 +41,7 @@ export interface SyncAnswer {
 
 /**
  * `GET /v1/stream`: event name → data. The SSE `id` of `snapshot` and `task` is the cursor to resume from. The others have
- * none: a client that resumes is told of those conversations again.
+ * none: a client that resumes gets those conversations again.
  */
 export interface StreamEvents {
   snapshot: SyncAnswer

@@ -5,8 +5,8 @@ import type { Chunk } from './feed-entries.ts'
  * What a user's streams are told of conversations: the newest state of each that changed, and how many of all are unread.
  * As with tasks, a stream is only a number, the last change that it has been sent.
  *
- * The event has no id. A stream is told of conversations before it is told of tasks, so the id of a task's event never
- * goes past a conversation that the stream has not had; and a client that resumes hears of some again.
+ * The event has no id. A stream sends conversations before tasks, so the id of a task's event never goes past a
+ * conversation that the stream has not sent. A client that resumes gets some of them again.
  */
 export interface FeedConversations {
   /** How many changes there were. */

@@ -43,17 +43,14 @@ import { defaultRetention, type Retention } from './sweeps/sweep-old-rows.ts'
 import { createAftermath } from './tasks/aftermath.ts'
 import { type PriorityByPlan, toChoosePriority } from './tasks/choose-priority.ts'
 import { createSettle } from './tasks/create-settle.ts'
-import { createTask } from './tasks/create-task.ts'
+import { createSubmit } from './tasks/create-submit.ts'
 import { type KeepResults, keepByPlan } from './tasks/keep-results.ts'
 import { createPresenter } from './tasks/present-tasks.ts'
 import { createSave } from './tasks/save-task.ts'
 import { defaultTaskTypes, type TaskTypes } from './tasks/task-types.ts'
-import { createUserTurns } from './tasks/user-turns.ts'
 
 const DEFAULT_TASKS_PER_MINUTE = 60
 const DEFAULT_UNFINISHED_TASKS = 100
-/** Creates of one user that may wait for each other in this process. */
-const MOST_CREATES_WAITING = 128
 
 export interface HoldfastConfig extends PluginSettings {
   /**
@@ -224,14 +221,13 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     { ...defaultEngineOptions, ...config.engine },
   )
   bus.onWork(engine.wake)
-  const takeTurn = createUserTurns(MOST_CREATES_WAITING)
   const { unfinishedTasks = DEFAULT_UNFINISHED_TASKS } = config
   const streams = { ...defaultStreamOptions, ...config.streams }
   const app = createApp({
     sql,
     ready: readiness.ready,
     isLockAway: () => lock.isAway?.() ?? false,
-    submit: (input) => createTask(sql, types, input, plugins, takeTurn),
+    submit: createSubmit({ sql, types, plugins }),
     settle,
     save: createSave({ sql, plugins, log }),
     present,

@@ -7,28 +7,29 @@ import { ALL_LANES } from '../src/engine/lanes.ts'
 import { rescheduleWork } from '../src/engine/reschedule-work.ts'
 import type { WorkKind } from '../src/engine/work-kind.ts'
 import { acceptTask } from '../src/tasks/accept-task.ts'
+import { acceptTogether } from '../src/tasks/accept-together.ts'
 import { createAftermath } from '../src/tasks/aftermath.ts'
 import { concludeCreate } from '../src/tasks/conclude-create.ts'
-import { markSending, unmarkSending } from '../src/tasks/mark-sending.ts'
+import { unmarkSending } from '../src/tasks/mark-sending.ts'
 import type { Settlement, SettleResult } from '../src/tasks/settle-task.ts'
 import { setProgress } from './set-progress.ts'
 import { createTestSettle } from './settle-task.ts'
 
-/** A step that a worker has claimed and not finished. `sending`: the create has left, and its answer is awaited. */
+/**
+ * A step that a worker has claimed and not finished. `sending`: the claim has marked it, the create has left, and its
+ * answer is awaited.
+ */
 export interface HeldClaim {
   kind: WorkKind
   phase: 'claimed' | 'sending'
   workId: string
   epoch: number
   taskId: string
-  /** As the claim found it: somebody may have sent it already. */
-  mayHaveBeenSent: boolean
 }
 
 /** What a step did, as far as the rules speak about it. */
 export type Deed =
   | { kind: 'claimed'; claims: HeldClaim[] }
-  | { kind: 'marked'; taskId: string }
   | { kind: 'unmarked'; taskId: string }
   | { kind: 'accepted'; taskId: string; result: 'running' | 'ended-meanwhile' }
   | { kind: 'settle'; taskId: string; result: SettleResult['kind'] }
@@ -73,8 +74,12 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
   /** As whoever has the reply to a create does, or has given up waiting for it. */
   const conclude = async (taskId: string, fence?: { workId: string; epoch: number }) =>
     (await concludeCreate(sql, aftermath, { taskId, fate: fence ? 'lost' : 'not-accepted', fence })) !== null
-  const claims: Record<WorkKind, typeof claimSubmits | typeof claimPolls | typeof claimCancels> = {
-    submit: claimSubmits,
+  type Claim =
+    | typeof claimPolls
+    | typeof claimCancels
+    | ((...args: Parameters<typeof claimPolls>) => ReturnType<typeof claimSubmits>)
+  const claims: Record<WorkKind, Claim> = {
+    submit: (own, options) => claimSubmits(own, { ...options, types: ['image'] }),
     poll: claimPolls,
     cancel: claimCancels,
   }
@@ -82,21 +87,14 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
   async function submit(claim: HeldClaim, outcome: number): Promise<Acted> {
     const { taskId, workId, epoch } = claim
     const fence = { workId, epoch }
-    if (claim.phase === 'claimed') {
-      if (claim.mayHaveBeenSent) return decided(claim)
-      const wrote = await markSending(sql, taskId, fence)
-      if (wrote) held.push({ ...claim, phase: 'sending' })
-      return {
-        deed: wrote ? { kind: 'marked', taskId } : { kind: 'nothing' },
-        fenced: { ...fence, wrote },
-      }
-    }
+    // Somebody may have sent it already.
+    if (claim.phase === 'claimed') return decided(claim)
     switch (outcome) {
       case 0:
       case 1:
       case 6:
       case 7: {
-        const result = await acceptTask(sql, {
+        const accepted = {
           taskId,
           externalId: `external-${taskId}`,
           provider: provider(),
@@ -104,7 +102,9 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
           expectedMs: 1_000,
           firstPollMs: 0,
           canCancel: true,
-        })
+        }
+        const [together] = outcome === 6 ? [] : await acceptTogether(sql, [accepted])
+        const result = together ? { kind: 'running' as const } : await acceptTask(sql, accepted)
         // The connection may break before it hears so: then it is written again, later.
         if (outcome === 1) held.push(claim)
         return { deed: { kind: 'accepted', taskId, result: result.kind } }
@@ -195,8 +195,8 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
       for (const kind of ['submit', 'poll', 'cancel'] as const) {
         for (const work of await claims[kind](sql, options)) {
           const { workId, epoch, taskId } = work
-          const mayHaveBeenSent = 'sendingAt' in work && work.sendingAt !== null
-          news.push({ kind, phase: 'claimed', workId, epoch, taskId, mayHaveBeenSent })
+          const phase = 'isMarked' in work && work.isMarked ? 'sending' : 'claimed'
+          news.push({ kind, phase, workId, epoch, taskId })
         }
       }
       held.push(...news)

@@ -1,5 +1,5 @@
 import type { Sql } from '../database/connect.ts'
-import { transaction } from '../database/transaction.ts'
+import { retryDeadlock } from '../database/retry-deadlock.ts'
 import type { Fence } from '../tasks/settle-task.ts'
 
 export interface CopiedFile extends Fence {
@@ -13,45 +13,61 @@ export interface CopiedFile extends Fence {
 }
 
 /**
- * Writes down that files are in the store, many in one transaction: each artifact, the end of its work, and a new
+ * Writes down that files are in the store, many in one statement: each artifact, the end of its work, and a new
  * version of its task, so that every tab gets the new URL. Returns for each whether it was: not if the claim was lost,
- * or if the file is not wanted any more.
+ * or if the file is not wanted any more. Null: somebody else holds a row of it, and this one did not wait; it has to
+ * be written alone.
  *
- * The fence is the deletion of the work row with its epoch. Locks are taken in the order work → artifact → task, and
- * tasks by id.
+ * The fence is the lock of the work row with its epoch. Locks are taken in the order work → task → artifact, by task.
  */
-export async function markStored(sql: Sql, files: readonly CopiedFile[]): Promise<boolean[]> {
-  const stored = await transaction(
-    sql,
-    (tx) => tx<{ n: number }[]>`
+export async function markStored(
+  sql: Sql,
+  files: readonly CopiedFile[],
+  whenHeld: 'skip' | 'wait',
+): Promise<(boolean | null)[]> {
+  const sorted = files
+    .map((file, index) => ({ ...file, index }))
+    .toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1))
+  const skip = whenHeld === 'skip' ? sql`skip locked` : sql``
+  const written = await retryDeadlock(
+    () => sql<{ n: number; stored: boolean }[]>`
       with b as materialized (
         select * from unnest(
-          ${files.map((file) => file.taskId)}::uuid[], ${files.map((file) => file.ordinal)}::int[],
-          ${files.map((file) => file.workId)}::bigint[], ${files.map((file) => file.epoch)}::int[],
-          ${files.map((file) => file.artifactId)}::uuid[], ${files.map((file) => file.key)}::text[],
-          ${files.map((file) => file.bytes)}::bigint[], ${files.map((file) => file.sha256)}::text[],
-          ${files.map((file) => file.contentType)}::text[]
-        ) with ordinality as b (task_id, part, id, epoch, artifact_id, key, bytes, sha256, content_type, n)
+          ${sorted.map((file) => file.index)}::int[],
+          ${sorted.map((file) => file.taskId)}::uuid[], ${sorted.map((file) => file.ordinal)}::int[],
+          ${sorted.map((file) => file.workId)}::bigint[], ${sorted.map((file) => file.epoch)}::int[],
+          ${sorted.map((file) => file.artifactId)}::uuid[], ${sorted.map((file) => file.key)}::text[],
+          ${sorted.map((file) => file.bytes)}::bigint[], ${sorted.map((file) => file.sha256)}::text[],
+          ${sorted.map((file) => file.contentType)}::text[]
+        ) as b (n, task_id, part, id, epoch, artifact_id, key, bytes, sha256, content_type)
       ),
-      done as (
-        delete from holdfast.work w using b
-        where w.task_id = b.task_id and w.kind = 'mirror' and w.part = b.part and w.id = b.id and w.epoch = b.epoch
-        returning b.n
+      claimed as materialized (
+        select b.* from b cross join lateral (
+          select from holdfast.work w
+          where w.task_id = b.task_id and w.kind = 'mirror' and w.part = b.part and w.id = b.id and w.epoch = b.epoch
+          limit 1 for update ${skip}
+        ) w
+      ),
+      held as materialized (
+        select c.* from claimed c cross join lateral (
+          select from holdfast.tasks t where t.id = c.task_id limit 1 for no key update ${skip}
+        ) t
       ),
       stored as (
         update holdfast.artifacts a set
-          state = 'stored', object_key = b.key, bytes = b.bytes, sha256 = b.sha256, content_type = b.content_type, problem = null
-        from b join done on done.n = b.n
-        where a.id = b.artifact_id and a.task_id = b.task_id and a.state = 'remote'
-        returning b.n, a.task_id
+          state = 'stored', object_key = h.key, bytes = h.bytes, sha256 = h.sha256, content_type = h.content_type, problem = null
+        from held h where a.id = h.artifact_id and a.task_id = h.task_id and a.state = 'remote'
+        returning h.n, h.task_id
       ),
-      held as materialized (
-        select t.id from holdfast.tasks t where t.id in (select task_id from stored) order by t.id for no key update
+      told as (
+        update holdfast.tasks t set updated_at = now() where t.id = any(array(select task_id from stored))
       ),
-      told as (update holdfast.tasks t set updated_at = now() from held where t.id = held.id)
-      select n::int from stored
+      done as (
+        delete from holdfast.work w using held h where w.task_id = h.task_id and w.kind = 'mirror' and w.part = h.part
+      )
+      select h.n, exists (select from stored s where s.n = h.n) as stored from held h
     `,
   )
-  const written = new Set(stored.map(({ n }) => n))
-  return files.map((_, index) => written.has(index + 1))
+  const answers = new Map(written.map(({ n, stored }) => [n, stored]))
+  return files.map((_, index) => answers.get(index) ?? (whenHeld === 'skip' ? null : false))
 }

@@ -15,6 +15,9 @@ export interface ClaimedPoll {
   progress: number | null
   queuePosition: number | null
   externalId: string
+  /** What was put aside for it when it was submitted. */
+  creditsHeld: number
+  conversationId: string | null
   traceId: string | null
   /** Since acceptance, by the database's clock. */
   ageMs: number
@@ -57,7 +60,7 @@ export async function claimPolls(sql: Sql, options: ClaimOptions): Promise<Claim
       )
     from (select *, random() as luck from due order by task_id) d
       cross join lateral (
-        select t.user_id, t.type, t.progress, t.queue_position, date_part('epoch', now() - t.deadline_at) * 1000 as overdue_ms
+        select t.user_id, t.type, t.progress, t.queue_position, t.credits_held, t.conversation_id, date_part('epoch', now() - t.deadline_at) * 1000 as overdue_ms
         from holdfast.tasks t where t.id = d.task_id limit 1
       ) t
       cross join lateral (
@@ -73,7 +76,8 @@ export async function claimPolls(sql: Sql, options: ClaimOptions): Promise<Claim
     where w.ctid = d.at
     returning
       w.id::text as "workId", w.epoch, w.attempts, w.polls, w.task_id as "taskId",
-      t.user_id as "userId", t.type, w.lane, t.progress, t.queue_position as "queuePosition", j.external_id as "externalId", j.trace_id as "traceId",
+      t.user_id as "userId", t.type, w.lane, t.progress, t.queue_position as "queuePosition",
+      t.credits_held::float8 as "creditsHeld", t.conversation_id as "conversationId", j.external_id as "externalId", j.trace_id as "traceId",
       j.age_ms as "ageMs", t.overdue_ms as "overdueMs",
       date_part('epoch', now() - d.due_at) * 1000 as "lagMs", p.planned_ms as "plannedMs",
       w.silent_since is not null as silent

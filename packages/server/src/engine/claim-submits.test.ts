@@ -34,11 +34,8 @@ const optionsFor = (provider: string, limit = 1_000) => ({
   replica: 'one',
   inFlight: 0,
   leaseMs: 15_000,
+  types: ['image', 'video'],
 })
-
-/** As if it had been asked for that much earlier. */
-const setBack = (taskId: string, ms: number) =>
-  sql`update holdfast.work set due_at = due_at - ${ms}::float8 * interval '1 ms' where task_id = ${taskId}`
 
 async function inTurn(provider: string): Promise<string[]> {
   const turns: string[] = []
@@ -49,8 +46,8 @@ async function inTurn(provider: string): Promise<string[]> {
   }
 }
 
-describe('priority is a head start within a lane (Q1)', () => {
-  it('the more urgent goes first, the earlier among equals', async () => {
+describe('the order of claims within a lane', () => {
+  it('is by priority, the earlier first among equals', async () => {
     const provider = await newProvider()
     const made: Record<string, string> = {}
     for (const priority of ['low', 'normal', 'high', 'urgent'] satisfies Priority[]) {
@@ -70,14 +67,44 @@ describe('priority is a head start within a lane (Q1)', () => {
     ])
   })
 
-  it('and no more than that: who has waited long enough is not passed for ever', async () => {
+  it('is fair among users: the first task of each goes before the second of any', async () => {
     const provider = await newProvider()
-    const patient = await makeTask(sql, { provider, priority: 'low' })
-    const lately = await makeTask(sql, { provider, priority: 'low' })
-    await setBack(patient.id, 30_000)
-    await setBack(lately.id, 10_000)
-    const urgent = await makeTask(sql, { provider, priority: 'urgent' })
-    expect(await inTurn(provider)).toEqual([patient.id, urgent.id, lately.id])
+    const make = async (userId: string) => (await makeTask(sql, { provider, userId })).id
+    const ofAda = [await make('ada'), await make('ada'), await make('ada'), await make('ada')]
+    const ofBob = [await make('bob'), await make('bob')]
+    const ofEve = [await make('eve')]
+    expect(await inTurn(provider)).toEqual([
+      ofAda[0],
+      ofBob[0],
+      ofEve[0],
+      ofAda[1],
+      ofBob[1],
+      ofAda[2],
+      ofAda[3],
+    ])
+  })
+
+  it('lets at most two more of a user with many go before the first of another', async () => {
+    const provider = await newProvider()
+    const make = async (userId: string) => (await makeTask(sql, { provider, userId })).id
+    const ofAda: string[] = []
+    for (let index = 0; index < 30; index += 1) ofAda.push(await make('ada'))
+    for (let index = 0; index < 12; index += 1) await claimSubmits(sql, optionsFor(provider, 1))
+    // Those that were claimed are gone, as after their acceptance.
+    await sql`delete from holdfast.work where provider = ${provider} and epoch > 0`
+    const ofBob = await make('bob')
+    expect((await inTurn(provider)).indexOf(ofBob)).toBeLessThanOrEqual(2)
+  })
+
+  it('passes over what is put off, and comes back to it in its old turn', async () => {
+    const provider = await newProvider()
+    const first = await makeTask(sql, { provider, userId: 'ada' })
+    const second = await makeTask(sql, { provider, userId: 'ada' })
+    const third = await makeTask(sql, { provider, userId: 'ada' })
+    await sql`update holdfast.work set due_at = now() + interval '1 h' where task_id = ${first.id}`
+    expect((await claimSubmits(sql, optionsFor(provider, 1)))[0]?.taskId).toBe(second.id)
+    await sql`update holdfast.work set due_at = now() where task_id = ${first.id}`
+    expect(await inTurn(provider)).toEqual([first.id, third.id])
   })
 
   it('is not lag: a new task is not late', async () => {
@@ -102,6 +129,7 @@ describe('a claimed step', () => {
         attempts: 0,
         maxAttempts: 7,
         epoch: 1,
+        isMarked: true,
         sendingAt: null,
         traceId: 'trace',
       },
@@ -112,6 +140,24 @@ describe('a claimed step', () => {
     expect(row?.dueMs).toBeGreaterThan(10_000)
     expect(row?.dueMs).toBeLessThanOrEqual(15_000)
     expect(await claimSubmits(sql, optionsFor(provider))).toEqual([])
+  })
+
+  it('is marked as being sent, once and for all', async () => {
+    const provider = await newProvider()
+    const task = await makeTask(sql, { provider })
+    const claims = await Promise.all(
+      Array.from({ length: 8 }, () => claimSubmits(sql, { ...optionsFor(provider), leaseMs: 0 })),
+    )
+    expect(claims.flat().filter(({ isMarked }) => isMarked)).toHaveLength(1)
+    const [later] = await claimSubmits(sql, optionsFor(provider))
+    expect(later).toMatchObject({ taskId: task.id, isMarked: false, sendingAt: expect.any(Date) })
+  })
+
+  it('of a type that is no longer offered is not marked', async () => {
+    const provider = await newProvider()
+    await makeTask(sql, { provider })
+    const [work] = await claimSubmits(sql, { ...optionsFor(provider), types: ['video'] })
+    expect(work).toMatchObject({ isMarked: false, sendingAt: null })
   })
 
   it('brings what is needed to stop a task at its provider', async () => {

@@ -1,7 +1,10 @@
 import type { Lane } from '@holdfast/shared'
+import type { PendingQuery, Row } from 'postgres'
 import type { Sql } from '../database/connect.ts'
 import { LANE_WEIGHTS } from './lanes.ts'
 import { OPERATION_OF, type WorkKind } from './work-kind.ts'
+
+type Fragment = PendingQuery<Row[]>
 
 export interface ClaimOptions {
   provider: string
@@ -17,9 +20,22 @@ export interface ClaimOptions {
   leaseMs: number
 }
 
+/** In which order what is due in a lane is claimed. Each has an index of its own. */
+const ORDER_OF: Record<WorkKind, (sql: Sql) => Fragment> = {
+  submit: (sql) => sql`w.priority desc, w.turn, w.id`,
+  poll: (sql) => sql`w.due_at`,
+  cancel: (sql) => sql`w.due_at`,
+}
+
+/** The kind is a part of the statement's text: indexes are for some kinds, and PostgreSQL has to see for which this is. */
+function dueIn(sql: Sql, kind: WorkKind, provider: string): Fragment {
+  const literal = { submit: sql`'submit'`, poll: sql`'poll'`, cancel: sql`'cancel'` }[kind]
+  return sql`w.kind = ${literal} and w.provider = ${provider} and w.due_at <= now()`
+}
+
 /**
  * The beginning of every claim: decides how many may go (budget, calls in flight, a share for each lane with due
- * work), locks that many due rows, oldest first, as `due (at, task_id, due_at)`, and writes down what was spent.
+ * work), locks that many due rows, in the order of their kind, as `due (at, task_id, due_at)`, and writes down what was spent.
  * All in the statement that claims, under the lock of the budget's row, so that it holds over all replicas.
  *
  * Lookups are laterals with `limit 1`: they keep the planner at index lookups where its estimates of the rows of a
@@ -29,6 +45,7 @@ export function dueWithinBudget(sql: Sql, kind: WorkKind, options: ClaimOptions)
   const { provider, lanes, limit, replica, inFlight, leaseMs } = options
   const operation = OPERATION_OF[kind]
   const weights = lanes.map((lane) => LANE_WEIGHTS[lane])
+  const isDue = dueIn(sql, kind, provider)
   return sql`
     with budget as materialized (
       select b.burst, b.tokens, b.refilled_at, b.per_second, b.max_in_flight, b.paused_until
@@ -60,18 +77,14 @@ export function dueWithinBudget(sql: Sql, kind: WorkKind, options: ClaimOptions)
         select l.lane, l.weight, g.luck, g.count::float8 as count,
           sum(l.weight) over (order by l.position) as upto, sum(l.weight) over () as total
         from unnest(${lanes as Lane[]}::text[], ${weights}::int[]) with ordinality as l (lane, weight, position), granted g
-        where g.count > 0 and exists (
-          select from holdfast.work w
-          where w.kind = ${kind} and w.provider = ${provider} and w.lane = l.lane and w.due_at <= now()
-        )
+        where g.count > 0 and exists (select from holdfast.work w where ${isDue} and w.lane = l.lane)
       ) s
     ),
     due as materialized (
       select d.at, d.task_id, d.due_at
       from shares s cross join lateral (
-        select w.ctid as at, w.task_id, w.due_at from holdfast.work w
-        where w.kind = ${kind} and w.provider = ${provider} and w.lane = s.lane and w.due_at <= now()
-        order by w.due_at limit s.count for update skip locked
+        select w.ctid as at, w.task_id, w.due_at from holdfast.work w where ${isDue} and w.lane = s.lane
+        order by ${ORDER_OF[kind](sql)} limit s.count for update skip locked
       ) d
       limit (select count from granted)
     ),

@@ -1,7 +1,8 @@
 import type { Alert } from '../alerts/alert.ts'
-import { markStored } from '../artifacts/mark-stored.ts'
+import { type CopiedFile, markStored } from '../artifacts/mark-stored.ts'
 import { defaultMirrorOptions, type MirrorOptions } from '../artifacts/mirror-options.ts'
-import { writeTogether } from '../artifacts/write-together.ts'
+import { gather } from '../concurrency/gather.ts'
+import { isDatabaseAway } from '../database/database-errors.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import type { MirrorContext } from './mirror-context.ts'
 import { runMirrors } from './run-mirrors.ts'
@@ -33,6 +34,11 @@ export function createMirrors(parts: MirrorParts): Mirrors | null {
   const { objects, source, mirror, alert = () => {}, idleMs, ...shared } = parts
   if (!objects || !source) return null
   const alarm = createWakeable()
+  const store = gather<CopiedFile, boolean>({
+    together: (files) => markStored(shared.sql, files, 'skip'),
+    alone: async (file) => (await markStored(shared.sql, [file], 'wait'))[0] ?? false,
+    isHopeless: isDatabaseAway,
+  })
   const context: MirrorContext = {
     ...shared,
     objects,
@@ -40,7 +46,7 @@ export function createMirrors(parts: MirrorParts): Mirrors | null {
     alert,
     options: { ...defaultMirrorOptions, ...mirror },
     breaker: createCircuitBreaker(STORE_FAILURES_TO_OPEN),
-    store: writeTogether((files) => markStored(shared.sql, files)),
+    store,
   }
   return { alarm, run: () => runMirrors(context, { alarm, idleMs }) }
 }

@@ -3,6 +3,7 @@ import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ObservedFinish } from '../poller/schedule/duration-histogram.ts'
+import type { Acceptance, AcceptResult } from '../tasks/accept-task.ts'
 import type { Aftermath } from '../tasks/aftermath.ts'
 import type { Settle } from '../tasks/create-settle.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
@@ -16,6 +17,8 @@ import type { Wakeable } from './wakeable.ts'
 export interface EngineContext {
   sql: Sql
   settle: Settle
+  /** Writes down what the provider has accepted, together with others. */
+  accept(accepted: Acceptance): Promise<AcceptResult>
   aftermath: Aftermath
   bus: Bus
   types: TaskTypes

@@ -92,7 +92,6 @@ const alone = (worker: number, action: Action, pick: number, outcome: number): S
 /** What that seed found, one step after the other, so that no chance is left in it. */
 const ACCEPTED_AGAIN_AFTER_THE_END: Step[][] = [
   alone(0, 'claim', 0, 1),
-  alone(0, 'act', 0, 0),
   // Accepted; the worker keeps the claim, since it has not heard that this was written.
   alone(0, 'act', 3, 1),
   alone(1, 'claim', 0, 0),
@@ -262,17 +261,17 @@ async function check(taskIds: string[], memory: Memory, done: [ModelWorker, Acte
   for (const [worker, { deed, fenced }] of done) {
     // P3: a claim is never given twice, and whoever holds an older one writes nothing at all.
     if (deed.kind === 'claimed') {
-      for (const { workId, epoch } of deed.claims) {
+      for (const { workId, epoch, phase, taskId } of deed.claims) {
         must(!memory.claims.has(`${workId}@${epoch}`), 'the same claim was given twice')
         memory.claims.add(`${workId}@${epoch}`)
+        // P3, F8: at most one create per task is ever out.
+        if (phase === 'sending') must(count(memory.sent, taskId) === 1, 'a task was sent twice')
       }
     }
     if (fenced?.wrote) must(epochAtWrite.get(worker.name) === fenced.epoch, 'a stale claim wrote')
     if (fenced && !fenced.wrote) {
       must(!entries.some(({ actor }) => actor === worker.name), 'a refused write left something behind')
     }
-    // P3, F8: at most one create per task is ever out.
-    if (deed.kind === 'marked') must(count(memory.sent, deed.taskId) === 1, 'a task was sent twice')
     if (deed.kind === 'unmarked') memory.sent.set(deed.taskId, 0)
     if (deed.kind === 'settle' && deed.result === 'settled') count(settledNow, deed.taskId)
   }

@@ -5,7 +5,9 @@ import type { Alert } from '../alerts/alert.ts'
 import type { MirrorOptions } from '../artifacts/mirror-options.ts'
 import type { SourceOpener } from '../artifacts/source/open-source.ts'
 import type { Bus } from '../bus/bus.ts'
+import { gather } from '../concurrency/gather.ts'
 import type { Sql } from '../database/connect.ts'
+import { isDatabaseAway } from '../database/database-errors.ts'
 import type { WebhookEndpoint } from '../deliveries/endpoint.ts'
 import { keepRegistered } from '../deliveries/keep-registered.ts'
 import type { HotStore } from '../hot/hot-store.ts'
@@ -19,6 +21,8 @@ import { pollDelay } from '../poller/poll-delay.ts'
 import type { Provider } from '../providers/provider.ts'
 import { runSweeps } from '../sweeps/run-sweeps.ts'
 import type { Retention } from '../sweeps/sweep-old-rows.ts'
+import { type Acceptance, type AcceptResult, acceptTask } from '../tasks/accept-task.ts'
+import { acceptTogether } from '../tasks/accept-together.ts'
 import { type Aftermath, createAftermath } from '../tasks/aftermath.ts'
 import type { Settle } from '../tasks/create-settle.ts'
 import { type Presenter, withoutUrls } from '../tasks/present-tasks.ts'
@@ -124,6 +128,14 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     ...{ idleMs: options.idleMs, stopping: stopping.signal, givenUp: givenUp.signal },
   })
   const deliveryAlarm = createWakeable()
+  const accept = gather<Acceptance, AcceptResult>({
+    async together(accepted) {
+      const started = await acceptTogether(sql, accepted)
+      return started.map((one) => one && { kind: 'running', ...one })
+    },
+    alone: (accepted) => acceptTask(sql, accepted, aftermath),
+    isHopeless: isDatabaseAway,
+  })
   const progress = createProgressWriter({
     sql,
     bus,
@@ -166,6 +178,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     const context: EngineContext = {
       sql,
       settle,
+      accept,
       aftermath,
       bus,
       types,

@@ -117,7 +117,7 @@ describe('a claim that was lost', () => {
     await lab.store.put(key, bodyOf(picture), { contentType: 'image/png' })
     const file = { bytes: picture.length, sha256: sha256(picture), contentType: 'image/png' }
     const claim = { taskId, ordinal: 0, workId: work.id, epoch: work.epoch, artifactId: work.artifactId, key }
-    expect(await markStored(lab.sql, [{ ...claim, ...file }])).toEqual([true])
+    expect(await markStored(lab.sql, [{ ...claim, ...file }], 'wait')).toEqual([true])
     const after = await findTask(lab.sql, 'ada', taskId)
 
     release()
@@ -127,7 +127,7 @@ describe('a claim that was lost', () => {
     expect(await lab.read(key)).toEqual(picture)
     expect(await findTask(lab.sql, 'ada', taskId)).toEqual(after)
     // Nor can it be written twice, by whoever.
-    expect(await markStored(lab.sql, [{ ...claim, ...file }])).toEqual([false])
+    expect(await markStored(lab.sql, [{ ...claim, ...file }], 'wait')).toEqual([false])
   })
 })
 

@@ -121,7 +121,7 @@ async function settle(
   const { bus, log, metrics, mirrors } = context
   const fence = decision === 'a fact' ? undefined : { workId: work.workId, epoch: work.epoch }
   const progress = context.progress.take(work.taskId)
-  const result = await context.settle(work.taskId, settlement, { fence, progress })
+  const result = await context.settle(work.taskId, settlement, { fence, progress, about: work })
   metrics.settled(provider.name, settlement.status, result.kind)
   if (result.kind !== 'settled') return
   log.info(

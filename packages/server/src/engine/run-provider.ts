@@ -44,7 +44,7 @@ interface Step {
 interface Claimed<T> {
   work: T
   isProbe: boolean
-  /** By this process's own clock. */
+  /** Just before it was, by this process's own clock. */
   claimedAt: number
 }
 
@@ -59,7 +59,14 @@ export async function runProvider(context: EngineContext, options: ProviderRunOp
     query: { count: 0, takeTurn: createTurns() },
   }
   await Promise.all([
-    pump(context, options, underWay, 'submit', claimSubmits, runSubmit),
+    pump(
+      context,
+      options,
+      underWay,
+      'submit',
+      (sql, claim) => claimSubmits(sql, { ...claim, types: Object.keys(context.types) }),
+      runSubmit,
+    ),
     pump(context, options, underWay, 'poll', claimPolls, runPoll, handBack),
     ...(provider.cancel ? [pump(context, options, underWay, 'cancel', claimCancels, runCancel)] : []),
   ])
@@ -74,7 +81,7 @@ async function pump<T extends Step>(
   underWay: UnderWay,
   kind: WorkKind,
   claim: (sql: EngineContext['sql'], options: ClaimOptions) => Promise<T[]>,
-  run: (context: EngineContext, provider: Provider, work: T) => Promise<void>,
+  run: (context: EngineContext, provider: Provider, work: T, claimedAt: number) => Promise<void>,
   handBack?: (context: EngineContext, work: T) => void,
 ): Promise<void> {
   const { sql, stopping, breaker, metrics, log, leaseMs } = context
@@ -97,7 +104,7 @@ async function pump<T extends Step>(
   async function runOne({ work, isProbe, claimedAt }: Claimed<T>): Promise<void> {
     try {
       if (handBack && (stopping.aborted || performance.now() - claimedAt > mayWaitMs)) handBack(context, work)
-      else await run(context, provider, work)
+      else await run(context, provider, work, claimedAt)
     } catch (error) {
       describe(log, error, kind, work)
     }
@@ -107,8 +114,7 @@ async function pump<T extends Step>(
     if (own.count === limit.inFlight - refillAt) alarm.wake()
   }
 
-  function start(claimed: readonly T[], isProbe: boolean): void {
-    const claimedAt = performance.now()
+  function start(claimed: readonly T[], claimedAt: number, isProbe: boolean): void {
     const works: Claimed<T>[] = []
     for (const work of claimed) {
       // A create that is still under way here is not asked for twice: whoever sees its mark would give it up. A poll
@@ -133,6 +139,7 @@ async function pump<T extends Step>(
     const room = limit.inFlight - own.count
     if (allowed === 0 || room < refillAt) return idleMs
     const most = Math.min(room, allowed, MOST_PER_CLAIM)
+    const claimedAt = performance.now()
     const claimed = await claim(sql, {
       provider: provider.name,
       lanes,
@@ -145,7 +152,7 @@ async function pump<T extends Step>(
     const isProbe = allowed === 1
     if (isProbe) breaker.probing()
     metrics.claimed(provider.name, kind, claimed)
-    start(claimed, isProbe)
+    start(claimed, claimedAt, isProbe)
     metrics.inFlight(provider.name, operation, own.count)
     // A full claim means that there may be more at once; a part of one, that the budget or the work ran out.
     return claimed.length === most ? 0 : Math.min(idleMs, refillMs)

@@ -3,10 +3,9 @@ import { giveUp } from '../dead-letters/give-up.ts'
 import { retryDelay } from '../poller/poll-delay.ts'
 import { BUSY, OUT_OF_REACH } from '../providers/messages.ts'
 import type { CreateOutcome, CreateRequest, Provider } from '../providers/provider.ts'
-import { acceptTask } from '../tasks/accept-task.ts'
 import { modelOfTask } from '../tasks/check-params.ts'
 import { concludeCreate } from '../tasks/conclude-create.ts'
-import { markSending, type PutOff, unmarkSending } from '../tasks/mark-sending.ts'
+import { type PutOff, unmarkSending } from '../tasks/mark-sending.ts'
 import type { Settlement, SettleResult } from '../tasks/settle-task.ts'
 import { pauseBudget } from './budgets.ts'
 import type { ClaimedSubmit } from './claim-submits.ts'
@@ -35,11 +34,16 @@ const SUBMIT_UNKNOWN: Settlement = {
   },
 }
 
-/** Sends one task to its provider: at most once, whatever dies in between. */
+/**
+ * Sends one task to its provider: at most once, whatever dies in between.
+ *
+ * @param markedAt before its mark was committed, by this process's own clock
+ */
 export async function runSubmit(
   context: EngineContext,
   provider: Provider,
   work: ClaimedSubmit,
+  markedAt: number,
 ): Promise<void> {
   const { sql, bus, types, metrics, breaker } = context
   const log = context.log.child({ taskId: work.taskId, traceId: work.traceId, provider: provider.name })
@@ -86,20 +90,16 @@ export async function runSubmit(
     log.info({ externalId }, 'accepted')
     const result = await untilWritten(
       () =>
-        acceptTask(
-          sql,
-          {
-            taskId: work.taskId,
-            externalId,
-            provider: provider.name,
-            // A type that is no longer offered has nothing to say; what was paid for is still polled for a while.
-            deadlineMs: type?.deadlineMs ?? DEADLINE_WITHOUT_TYPE_MS,
-            expectedMs: context.expectedMs(work.type, 0) ?? type?.expectedMs ?? 0,
-            firstPollMs: context.firstPollMs(work.type, work.userId),
-            canCancel: provider.cancel !== undefined,
-          },
-          context.aftermath,
-        ),
+        context.accept({
+          taskId: work.taskId,
+          externalId,
+          provider: provider.name,
+          // A type that is no longer offered has nothing to say; what was paid for is still polled for a while.
+          deadlineMs: type?.deadlineMs ?? DEADLINE_WITHOUT_TYPE_MS,
+          expectedMs: context.expectedMs(work.type, 0) ?? type?.expectedMs ?? 0,
+          firstPollMs: context.firstPollMs(work.type, work.userId),
+          canCancel: provider.cancel !== undefined,
+        }),
       log,
       context.givenUp,
     )
@@ -147,12 +147,9 @@ export async function runSubmit(
     return
   }
 
-  const before = performance.now()
-  if (!(await markSending(sql, work.taskId, fence))) {
-    metrics.refused(provider.name, 1)
-    return
-  }
-  if (performance.now() - before > SEND_WITHIN_MS) {
+  // Somebody who is gone had marked it, and an id was told meanwhile: the next claim finds out.
+  if (!work.isMarked) return
+  if (performance.now() - markedAt > SEND_WITHIN_MS) {
     await putOff({ reason: 'marked too long ago to send', delayMs: 0, countAttempt: false })
     return
   }

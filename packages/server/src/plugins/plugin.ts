@@ -19,6 +19,13 @@ export interface Plugin {
    * @default false
    */
   essential?: boolean
+  /**
+   * Whether it has anything to do with this submit. Where no plugin has, the task is made in one statement together with
+   * others. @default true
+   */
+  joinsSubmit?(task: Submission): boolean
+  /** Whether it has anything to do with the end of a task like this; likewise. @default true */
+  joinsSettle?(task: Pick<SettledTask, 'creditsHeld' | 'conversationId'>): boolean
   /** Before anything is written. Refuses by throwing a `HoldfastError`. */
   beforeSubmit?(tx: Tx, task: Submission): Promise<void>
   /** When the task's row is there. Refuses by throwing a `HoldfastError`: then nothing was created. */

@@ -1,18 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Alert } from '../alerts/alert.ts'
+import { gather } from '../concurrency/gather.ts'
 import type { Sql, Tx } from '../database/connect.ts'
 import { errorCode, isDatabaseAway } from '../database/database-errors.ts'
+import { retryDeadlock } from '../database/retry-deadlock.ts'
 import { transaction } from '../database/transaction.ts'
 import type { HotStore } from '../hot/hot-store.ts'
 import { joinApart, joinTogether, type Unsaved } from '../plugins/join-finish.ts'
-import type { Plugin } from '../plugins/plugin.ts'
+import type { Plugin, SettledTask } from '../plugins/plugin.ts'
 import { readSettledTask } from '../plugins/read-settled-task.ts'
 import { HookTimedOut, limitStatements, PLUGIN_LIMIT_MS } from '../plugins/run-hook.ts'
 import { type Fence, type Settlement, type SettleResult, settleInTransaction } from './settle-task.ts'
+import { isProviderEnd, type ProviderEnd, settleTogether } from './settle-together.ts'
 
 export interface SettleOptions {
   fence?: Fence | undefined
+  /** What decides whether a plugin joins, where that is known: if none does, the task ends together with others. */
+  about?: Pick<SettledTask, 'creditsHeld' | 'conversationId'> | undefined
   /** How far it was shown to be, where the row may know less: what has ended unfinished stays that far. */
   progress?: number | null | undefined
   /** Asked in the same transaction, before anything is written. False: nothing is, and the result is `fenced`. */
@@ -125,7 +130,7 @@ export function createSettle(parts: SettleParts): Settle {
     })
   }
 
-  return async (taskId, settlement, options = {}) => {
+  const settleAlone: Settle = async (taskId, settlement, options = {}) => {
     const tooSlow = new Set<Plugin>()
     let mode: Mode = 'together'
     for (let tries = 1; ; tries++) {
@@ -139,8 +144,6 @@ export function createSettle(parts: SettleParts): Settle {
         for (const { plugin, error } of unsaved ?? []) {
           reportUnsaved(log, alert, { taskId, traceId: known.traceId, plugin, error })
         }
-        // Not waited for: nobody shows hot progress of a task that has ended.
-        if (result.kind === 'settled') void parts.hot?.forget([{ userId: result.userId, taskId }])
         return result
       } catch (error) {
         const { blamed, traceId } = known
@@ -166,6 +169,29 @@ export function createSettle(parts: SettleParts): Settle {
         }
       }
     }
+  }
+
+  const settlePlain = gather<ProviderEnd, SettleResult>({
+    async together(ends) {
+      const ended = await retryDeadlock(() => settleTogether(sql, ends))
+      return ended.map((end) => end && { kind: 'settled', ...end })
+    },
+    alone: ({ taskId, settlement, progress }) => settleAlone(taskId, settlement, { progress }),
+    isHopeless: isDatabaseAway,
+  })
+
+  function isPlain(settlement: Settlement, { fence, onlyIf, also, about }: SettleOptions): boolean {
+    if (!about || fence || onlyIf || also || !isProviderEnd(settlement)) return false
+    return !joining.some((plugin) => plugin.joinsSettle?.(about) ?? true)
+  }
+
+  return async (taskId, settlement, options = {}) => {
+    const result = isPlain(settlement, options)
+      ? await settlePlain({ taskId, settlement, progress: options.progress ?? null })
+      : await settleAlone(taskId, settlement, options)
+    // Not waited for: nobody shows hot progress of a task that has ended.
+    if (result.kind === 'settled') void parts.hot?.forget([{ userId: result.userId, taskId }])
+    return result
   }
 }
 

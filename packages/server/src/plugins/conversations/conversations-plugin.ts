@@ -5,6 +5,9 @@ import { writeMessage } from './write-message.ts'
 /** Tasks may belong to a conversation of their user, and leave a message there when they complete. */
 export const conversationsPlugin: Plugin = {
   name: 'conversations',
+  // That there is one, and whose it is, is looked at with every task.
+  joinsSubmit: ({ conversation }) => conversation !== undefined,
+  joinsSettle: ({ conversationId }) => conversationId !== null,
   async beforeSubmit(tx, { userId, conversationId, conversation }) {
     if (conversationId === null) return
     // Sent together, and done in this order. Two submits that make the same conversation wait for each other here.
@@ -30,6 +33,7 @@ export const conversationsPlugin: Plugin = {
 /** In its place where conversations are switched off. What was begun in one before can still be retried. */
 export const noConversationsPlugin: Plugin = {
   name: 'no-conversations',
+  joinsSubmit: ({ conversationId }) => conversationId !== null,
   async beforeSubmit(_, { conversationId, conversation, retryOf }) {
     if (conversationId !== null && retryOf === null) {
       const field = conversation ? 'conversation' : 'conversationId'

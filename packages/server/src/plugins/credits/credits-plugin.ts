@@ -87,6 +87,8 @@ export function createCreditsPlugin(
   return {
     name: 'credits',
     essential: true,
+    joinsSubmit: ({ type }) => options !== false && (types[type]?.credits ?? 0) !== 0,
+    joinsSettle: ({ creditsHeld }) => creditsHeld > 0,
     ...(options === false
       ? {}
       : {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MOST_DELIVERY_ATTEMPTS } from '../../packages/server/src/deliveries/delivery-pace.ts'
+import { MOST_DELIVERY_ATTEMPTS } from '../../packages/server/src/work/deliver/delivery-pace.ts'
 import type { CrashLab } from './crash-lab.ts'
 import { findPoint } from './find-point.ts'
 import { letTimePass } from './let-time-pass.ts'

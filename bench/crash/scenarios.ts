@@ -217,7 +217,7 @@ export const SCENARIOS: readonly Scenario[] = [
     ends: { status: 'failed', code: 'SUBMIT_REFUSED' },
     // Refused ones were certainly not accepted, so they may be sent again.
     maxSends: 3,
-    letter: 'submit',
+    letter: 'send',
   },
   ...SWEEP_SCENARIOS,
   ...ODD_SCENARIOS,

@@ -22,7 +22,7 @@ export const SWEEP_SCENARIOS: readonly Scenario[] = [
     ends: { status: 'failed', code: 'WAIT_EXCEEDED' },
     // Turned away each time, so it may be sent again.
     maxSends: 99,
-    letter: 'submit',
+    letter: 'send',
   },
   {
     name: 'falls silent',

@@ -141,7 +141,7 @@ const COPYING: Pick<Dangerous, 'title' | 'file' | 'text' | 'moment'>[] = [
   {
     title: 'with the file claimed',
     file: 'engine/run-mirrors.ts',
-    text: 'const claimed = await claimMirrors(',
+    text: 'const claimed = await claimCopies(',
     moment: 'after',
   },
   {

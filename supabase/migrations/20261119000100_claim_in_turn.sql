@@ -1,22 +1,34 @@
+-- Users submit, we send, vendors accept; results are copied. The kinds of work say so.
+alter table holdfast.work drop constraint if exists work_kind_is_known;
+update holdfast.work set kind = case kind when 'submit' then 'send' else 'copy' end where kind in ('submit', 'mirror');
+alter table holdfast.work add constraint work_kind_is_known
+  check (kind in ('send', 'poll', 'cancel', 'copy', 'deliver', 'run', 'stream'));
+alter table holdfast.dead_letters drop constraint if exists dead_letter_kind_is_known;
+update holdfast.dead_letters set kind = case kind when 'submit' then 'send' else 'copy' end where kind in ('submit', 'mirror');
+alter table holdfast.dead_letters add constraint dead_letter_kind_is_known
+  check (kind in ('send', 'poll', 'cancel', 'copy', 'deliver', 'run', 'stream'));
+create index if not exists work_copies on holdfast.work (needed_by, due_at) where kind = 'copy';
+drop index if exists holdfast.work_mirrors;
+
 -- Sends are claimed by priority, then by turn: a user's first task goes next, their thousandth after everyone's first.
 -- Taken once, when the task is made: the lowest turn that waits in its queue, plus the user's own tasks that wait there.
 alter table holdfast.work add column if not exists priority smallint not null default 5;
 alter table holdfast.work add column if not exists turn bigint not null default 0;
 update holdfast.work w set priority = t.priority
-  from holdfast.tasks t where t.id = w.task_id and w.kind = 'submit' and w.priority <> t.priority;
+  from holdfast.tasks t where t.id = w.task_id and w.kind = 'send' and w.priority <> t.priority;
 
 -- One index by due time for what is polled, one by turn for what is sent. What is not due is passed over inside it.
 create index if not exists work_by_due on holdfast.work (kind, provider, lane, due_at)
   where kind in ('poll', 'cancel', 'deliver');
 create index if not exists work_by_turn on holdfast.work (kind, provider, lane, priority desc, turn, id, due_at)
-  where kind in ('submit', 'run');
+  where kind in ('send', 'run');
 drop index if exists holdfast.work_due;
 
 create or replace function holdfast.next_turn(of_provider text, of_lane text, of_priority integer, of_user text)
 returns bigint language sql stable set search_path = '' as $$
   select coalesce((
     select w.turn from holdfast.work w
-    where w.kind = 'submit' and w.provider = of_provider and w.lane = of_lane and w.priority = of_priority
+    where w.kind = 'send' and w.provider = of_provider and w.lane = of_lane and w.priority = of_priority
     order by w.turn limit 1
   ), 0) + (
     select count(*) from holdfast.tasks t

@@ -2,9 +2,9 @@ import { resolve } from 'node:path'
 import { LANES, type Lane } from '@holdfast/shared'
 import { checkJwtAuth, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
 import { CREDIT_ENVIRONMENT, type CreditSettings, readCreditSettings } from './credit-settings.ts'
-import { checkEndpoints, type TaskEvent, type WebhookEndpoint } from './deliveries/endpoint.ts'
 import { type ObjectSettings, readAddress, readObjectSettings } from './objects/object-settings.ts'
 import { PROVIDER_ENVIRONMENT, type ProviderSettings, readProviderSettings } from './provider-settings.ts'
+import { checkEndpoints, type TaskEvent, type WebhookEndpoint } from './work/deliver/endpoint.ts'
 
 /** What the environment says. Read once, here; nothing else looks at `process.env`. */
 export interface Config {

@@ -5,7 +5,6 @@ import type { Hono } from 'hono'
 import type { Logger } from 'pino'
 import { createAlerts } from './alerts/create-alerts.ts'
 import type { AlertWebhook } from './alerts/post-alert.ts'
-import { defaultMirrorOptions, type MirrorOptions } from './artifacts/mirror-options.ts'
 import { createSignUrls } from './artifacts/signed-urls.ts'
 import { createSourceOpener } from './artifacts/source/open-source.ts'
 import type { Authenticate } from './auth/authenticate.ts'
@@ -16,8 +15,6 @@ import { createMemoryBus } from './bus/memory-bus.ts'
 import { connect, openPool, type Sql } from './database/connect.ts'
 import { createReadiness } from './database/create-readiness.ts'
 import { migrate } from './database/migrate.ts'
-import { checkEndpoints, type WebhookEndpoint } from './deliveries/endpoint.ts'
-import { createEngine, defaultEngineOptions, type EngineOptions } from './engine/engine.ts'
 import type { HotStore } from './hot/hot-store.ts'
 import { createMemoryHot } from './hot/memory-hot.ts'
 import type { Lock } from './locks/lock.ts'
@@ -48,6 +45,10 @@ import { type KeepResults, keepByPlan } from './tasks/keep-results.ts'
 import { createPresenter } from './tasks/present-tasks.ts'
 import { createSave } from './tasks/save-task.ts'
 import { defaultTaskTypes, type TaskTypes } from './tasks/task-types.ts'
+import { defaultMirrorOptions, type MirrorOptions } from './work/copy/copy-options.ts'
+import { checkEndpoints, type WebhookEndpoint } from './work/deliver/endpoint.ts'
+import { ENDPOINTS } from './work/wake-ups.ts'
+import { createEngine, defaultEngineOptions, type EngineOptions } from './work/workers.ts'
 
 const DEFAULT_TASKS_PER_MINUTE = 60
 const DEFAULT_UNFINISHED_TASKS = 100
@@ -179,7 +180,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     }
   }
   const authenticate = typeof config.auth === 'function' ? config.auth : createJwtAuthenticate(config.auth)
-  const bus = config.bus ?? createMemoryBus()
+  const bus = wakingDeliveries(config.bus ?? createMemoryBus(), config.webhooks ?? [])
   const hot = config.hot ?? createMemoryHot()
   const lock = config.lock ?? createNoLock()
   const stopping = new AbortController()
@@ -235,8 +236,8 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     conversations: config.conversations ?? true,
     credits: config.credits ?? false,
     bus,
-    // Whoever works looks at once: here, or at the replica that holds the lock.
-    engine: { wake: () => bus.publishWork() },
+    // The replica that does it looks at once: this one, or the one that holds the lock.
+    wakeWorkers: (hint) => bus.publishWork(hint),
     authenticate,
     isServiceKey: createServiceKeys(config.serviceKeys ?? []),
     providers,
@@ -306,6 +307,18 @@ function openDatabase(database: string | Sql) {
   if (typeof database !== 'string') return { sql: database, ownPool: null }
   const ownPool = { url: database, ...openPool(database) }
   return { sql: ownPool.sql, ownPool }
+}
+
+/** What changes for a user may be something to tell the app's endpoints. */
+function wakingDeliveries(bus: Bus, webhooks: readonly WebhookEndpoint[]): Bus {
+  if (webhooks.length === 0) return bus
+  return {
+    ...bus,
+    publish(...change) {
+      bus.publish(...change)
+      bus.publishWork({ kind: 'deliver', of: ENDPOINTS })
+    },
+  }
 }
 
 /** Stores on the network serve their files themselves. */

@@ -118,7 +118,7 @@ async function insert(
       insert into holdfast.work (task_id, kind, provider, lane, priority, turn)
       values (
         -- The task is among those of its user that wait.
-        ${id}, 'submit', ${provider}, ${lane}, ${priority}, holdfast.next_turn(${provider}, ${lane}, ${priority}, ${userId}) - 1
+        ${id}, 'send', ${provider}, ${lane}, ${priority}, holdfast.next_turn(${provider}, ${lane}, ${priority}, ${userId}) - 1
       )
     `
   }

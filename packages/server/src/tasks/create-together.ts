@@ -94,7 +94,7 @@ export async function createTogether(sql: Sql, creates: readonly PlainCreate[]):
       ),
       work as (
         insert into holdfast.work (task_id, kind, provider, lane, priority, turn)
-        select m.id, 'submit', m.provider, m.lane, m.priority,
+        select m.id, 'send', m.provider, m.lane, m.priority,
           holdfast.next_turn(m.provider, m.lane, m.priority, m.user_id) + f.behind
         from made m join fitting f on f.id = m.id
       )

@@ -81,8 +81,8 @@ export async function settleInTransaction(
       where accepted and ${by !== 'provider' && canCancel(task.provider)}
       on conflict do nothing
     )
-    delete from holdfast.work where task_id = ${taskId} and kind in ('submit', 'poll')
-      and not (kind = 'submit' and ${by === 'user'} and exists (select from job where sent and not accepted))
+    delete from holdfast.work where task_id = ${taskId} and kind in ('send', 'poll')
+      and not (kind = 'send' and ${by === 'user'} and exists (select from job where sent and not accepted))
   `
   const failure = settlement.status === 'failed' ? settlement.failure : null
   await tx`
@@ -126,7 +126,7 @@ interface LockedWork {
 async function lockWork(tx: Tx, taskId: string): Promise<LockedWork[]> {
   const look = () => tx<LockedWork[]>`
     select id::text, epoch, polls from holdfast.work
-    where task_id = ${taskId} and kind in ('submit', 'poll') order by id for update
+    where task_id = ${taskId} and kind in ('send', 'poll') order by id for update
   `
   const found = await look()
   return found.length > 0 ? found : look()

@@ -90,14 +90,14 @@ export async function settleTogether(
     -- The poll of a task with files becomes the copying of its first one, and its epoch goes on rising.
     first_copy as (
       update holdfast.work w set
-        kind = 'mirror', epoch = w.epoch + 1, attempts = 0, polls = 0, silent_since = null, due_at = now(),
+        kind = 'copy', epoch = w.epoch + 1, attempts = 0, polls = 0, silent_since = null, due_at = now(),
         needed_by = now() + f.lifetime * interval '1 ms'
       from f join ended e on e.id = f.task_id and e.copied = 1
       where f.ordinal = 0 and w.task_id = e.id and w.kind = 'poll' and w.part = 0
     ),
     other_copies as (
       insert into holdfast.work (task_id, kind, part, provider, lane, needed_by)
-      select e.id, 'mirror', f.ordinal, e.provider, e.lane, now() + f.lifetime * interval '1 ms'
+      select e.id, 'copy', f.ordinal, e.provider, e.lane, now() + f.lifetime * interval '1 ms'
       from f join ended e on e.id = f.task_id and e.copied = 1 where f.ordinal > 0
     ),
     over as (

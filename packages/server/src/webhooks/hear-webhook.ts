@@ -2,8 +2,8 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Sql, Tx } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
 import type { Provider, WebhookCall, WebhookReading } from '../providers/provider.ts'
-import { type AcceptResult, acceptTask } from '../tasks/accept-task.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
+import { type AcceptResult, acceptTask } from '../work/send/accept-task.ts'
 
 export interface HeardFrom {
   provider: Provider
@@ -92,7 +92,7 @@ async function findByExternalId(sql: Sql, provider: Provider, externalId: string
 function jobs(sql: Sql) {
   return sql`
     select j.task_id as "taskId", t.type, j.external_id as "externalId", j.callback_secret as secret,
-      exists (select from holdfast.work w where w.task_id = j.task_id and w.kind = 'submit') as "isSending"
+      exists (select from holdfast.work w where w.task_id = j.task_id and w.kind = 'send') as "isSending"
     from holdfast.provider_jobs j join holdfast.tasks t on t.id = j.task_id
   `
 }

@@ -135,7 +135,7 @@ describe('a replica that cannot get the lock', () => {
       })
       const line = (await answer.text())
         .split('\n')
-        .find((text) => text.startsWith(`${metricName}{provider="${name}",kind="submit"} `))
+        .find((text) => text.startsWith(`${metricName}{provider="${name}",kind="send"} `))
       return line && Number(line.split(' ').at(-1))
     }
     await vi.waitFor(async () => expect(await metric('holdfast_work_waiting')).toBe(1), { timeout: 10_000 })

@@ -170,7 +170,7 @@ describe('claiming files to copy (O3)', () => {
       `
       return rows.map((row) => row['QUERY PLAN']).join('\n')
     })
-    expect(plan).toContain('Index Scan using work_mirrors')
+    expect(plan).toContain('Index Scan using work_copies')
     expect(plan).not.toContain('Sort')
   })
 

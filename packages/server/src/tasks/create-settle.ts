@@ -9,8 +9,8 @@ import { transaction } from '../database/transaction.ts'
 import type { HotStore } from '../hot/hot-store.ts'
 import { joinApart, joinTogether, type Unsaved } from '../plugins/join-finish.ts'
 import type { Plugin, SettledTask } from '../plugins/plugin.ts'
-import { readSettledTask } from '../plugins/read-settled-task.ts'
-import { HookTimedOut, limitStatements, PLUGIN_LIMIT_MS } from '../plugins/run-hook.ts'
+import { readSettledTask, readSettledTasks } from '../plugins/read-settled-task.ts'
+import { HookTimedOut, limitStatements, PLUGIN_LIMIT_MS, runHook } from '../plugins/run-hook.ts'
 import { type Fence, type Settlement, type SettleResult, settleInTransaction } from './settle-task.ts'
 import { isProviderEnd, type ProviderEnd, settleTogether } from './settle-together.ts'
 
@@ -49,6 +49,8 @@ export interface SettleParts {
 }
 
 const PAUSES_MS = [250, 1_500]
+/** Rows stay locked while plugins do their part for all of them. */
+const MOST_JOINED = 100
 const STATEMENT_TOOK_TOO_LONG = '57014'
 
 /**
@@ -180,15 +182,62 @@ export function createSettle(parts: SettleParts): Settle {
     isHopeless: isDatabaseAway,
   })
 
-  function isPlain(settlement: Settlement, { fence, onlyIf, also, about }: SettleOptions): boolean {
-    if (!about || fence || onlyIf || also || !isProviderEnd(settlement)) return false
-    return !joining.some((plugin) => plugin.joinsSettle?.(about) ?? true)
+  const settleJoined = gather<ProviderEnd, SettleResult>({
+    together: (ends) => transaction(sql, (tx, over) => settleWithPlugins(tx, over, ends)),
+    alone: ({ taskId, settlement, progress }) => settleAlone(taskId, settlement, { progress }),
+    isHopeless: isDatabaseAway,
+    maxItems: MOST_JOINED,
+  })
+
+  /** Many ends in one transaction, with plugins that take many at once. */
+  async function settleWithPlugins(
+    tx: Tx,
+    over: AbortSignal,
+    ends: readonly ProviderEnd[],
+  ): Promise<(SettleResult | null)[]> {
+    const place = { tx, over, limitMs }
+    const [, ended] = await Promise.all([limitStatements(place), settleTogether(tx, ends)])
+    const settled = ends.filter((_, index) => ended[index])
+    const settlements = new Map(settled.map(({ taskId, settlement }) => [taskId, settlement]))
+    const read = async () => {
+      const tasks = await readSettledTasks(tx, [...settlements.keys()])
+      return tasks.flatMap((task) => {
+        const settlement = settlements.get(task.id)
+        return settlement ? [{ task, settlement }] : []
+      })
+    }
+    let known = settled.length > 0 ? await read() : []
+    for (const plugin of [...essential, ...others]) {
+      const own = known.filter(({ task }) => plugin.joinsSettle?.(task) ?? true)
+      if (own.length === 0) continue
+      await runHook(place, `onSettledMany of plugin "${plugin.name}"`, (lent) =>
+        plugin.onSettledMany?.(lent, own),
+      )
+      // What was held is spent or given back by now, which decides what the tasks have cost.
+      if (plugin.essential) known = await read()
+    }
+    return ended.map((end) => end && { kind: 'settled', ...end })
+  }
+
+  /** How a task may end: by itself, or together with others, with or without plugins. */
+  function chooseWay(
+    settlement: Settlement,
+    { fence, onlyIf, also, about }: SettleOptions,
+  ): 'plain' | 'joined' | 'alone' {
+    if (!about || fence || onlyIf || also || !isProviderEnd(settlement)) return 'alone'
+    const concerned = joining.filter((plugin) => plugin.joinsSettle?.(about) ?? true)
+    if (concerned.length === 0) return 'plain'
+    return concerned.every((plugin) => plugin.onSettledMany) ? 'joined' : 'alone'
   }
 
   return async (taskId, settlement, options = {}) => {
-    const result = isPlain(settlement, options)
-      ? await settlePlain({ taskId, settlement, progress: options.progress ?? null })
-      : await settleAlone(taskId, settlement, options)
+    const end = { taskId, settlement, progress: options.progress ?? null }
+    const ways = {
+      plain: () => settlePlain(end),
+      joined: () => settleJoined(end),
+      alone: () => settleAlone(taskId, settlement, options),
+    }
+    const result = await ways[chooseWay(settlement, options)]()
     // Not waited for: nobody shows hot progress of a task that has ended.
     if (result.kind === 'settled') void parts.hot?.forget([{ userId: result.userId, taskId }])
     return result

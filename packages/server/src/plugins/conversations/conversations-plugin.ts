@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../errors.ts'
 import type { Plugin } from '../plugin.ts'
-import { writeMessage } from './write-message.ts'
+import { writeMessages } from './write-messages.ts'
 
 /** Tasks may belong to a conversation of their user, and leave a message there when they complete. */
 export const conversationsPlugin: Plugin = {
@@ -26,7 +26,13 @@ export const conversationsPlugin: Plugin = {
     if (!own) throw new HoldfastError('NOT_FOUND', 'There is no such conversation.')
   },
   async onSettled(tx, task) {
-    if (task.status === 'completed') await writeMessage(tx, task)
+    if (task.status === 'completed') await writeMessages(tx, [task])
+  },
+  async onSettledMany(tx, ends) {
+    await writeMessages(
+      tx,
+      ends.map(({ task }) => task).filter(({ status }) => status === 'completed'),
+    )
   },
 }
 

@@ -422,9 +422,7 @@ describe('a store that is away', () => {
       throw new Error('a bug')
     }
     const { logLines } = lab.start({ objects: { ...lab.store, delete: broken } })
-    await lab.until(() =>
-      expect(logLines.join('')).toContain('a step could not be finished'),
-    )
+    await lab.until(() => expect(logLines.join('')).toContain('a step could not be finished'))
     expect(untracedLines(logLines)).toEqual([])
   })
 

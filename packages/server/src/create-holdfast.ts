@@ -9,6 +9,7 @@ import { createSignUrls } from './artifacts/signed-urls.ts'
 import { createSourceOpener } from './artifacts/source/open-source.ts'
 import type { Authenticate } from './auth/authenticate.ts'
 import { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
+import { rememberTokens } from './auth/remember-tokens.ts'
 import { createServiceKeys } from './auth/service-keys.ts'
 import type { Bus } from './bus/bus.ts'
 import { createMemoryBus } from './bus/memory-bus.ts'
@@ -179,7 +180,9 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
       )
     }
   }
-  const authenticate = typeof config.auth === 'function' ? config.auth : createJwtAuthenticate(config.auth)
+  // A function of the app's own may know more than the token says, and is asked each time.
+  const authenticate =
+    typeof config.auth === 'function' ? config.auth : rememberTokens(createJwtAuthenticate(config.auth))
   const bus = wakingDeliveries(config.bus ?? createMemoryBus(), config.webhooks ?? [])
   const hot = config.hot ?? createMemoryHot()
   const lock = config.lock ?? createNoLock()

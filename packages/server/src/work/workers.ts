@@ -231,7 +231,16 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     await Promise.all([
       keepRegistered({ sql, endpoints: webhooks, log, alert, stopping: stopping.signal }),
       runWork(
-        createDeliverKind({ sql, endpoints, present, log, metrics, random, stopping: stopping.signal }),
+        createDeliverKind({
+          sql,
+          endpoints,
+          present,
+          log,
+          metrics,
+          random,
+          due: (inMs) => wakeUps.due('deliver', ENDPOINTS, inMs),
+          stopping: stopping.signal,
+        }),
         { log, wakeUp: wakeUps.of('deliver', ENDPOINTS), stopping: stopping.signal },
       ),
     ])

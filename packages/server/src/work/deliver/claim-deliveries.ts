@@ -11,6 +11,8 @@ export interface ClaimedDelivery {
   /** Of the request that asked for the task. */
   traceId: string | null
   part: number
+  /** Rises with everything that is noted for it. */
+  news: number
   endpoint: string
   lane: string
   lagMs: number
@@ -36,7 +38,7 @@ export function claimDeliveries(
         select j.trace_id from holdfast.provider_jobs j where j.task_id = d.task_id limit 1
       ) j on true
     where w.ctid = d.at
-    returning w.id::text as "workId", w.epoch, w.attempts, w.task_id as "taskId", t.user_id as "userId", j.trace_id as "traceId", w.part,
+    returning w.id::text as "workId", w.epoch, w.attempts, w.task_id as "taskId", t.user_id as "userId", j.trace_id as "traceId", w.part, w.news,
       w.provider as endpoint, w.lane, (extract(epoch from now() - d.due_at) * 1000)::float8 as "lagMs"
   `
 }

@@ -12,6 +12,8 @@ export interface DeliveryContext {
   log: Logger
   metrics: Metrics
   random: () => number
+  /** A step comes due again after so long. */
+  due(inMs: number): void
   /** Aborted when the engine stops: what is under way is given up and handed back. */
   stopping: AbortSignal
 }

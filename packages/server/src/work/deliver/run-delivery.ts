@@ -1,4 +1,4 @@
-import type { Sql } from '../../database/connect.ts'
+import type { Sql, Tx } from '../../database/connect.ts'
 import { transaction } from '../../database/transaction.ts'
 import { writeDeadLetter } from '../../dead-letters/write-dead-letter.ts'
 import { findTask } from '../../tasks/find-task.ts'
@@ -68,51 +68,54 @@ async function bodyOf(
   return JSON.stringify({ type: event, timestamp: happenedAt.toISOString(), data: { userId, version, task } })
 }
 
-/** Fenced, and there is nothing left: what was noted meanwhile has raised the epoch, and is told at once. */
+/** Only while the claim is held, and only if nothing was noted meanwhile: else that is told at once. */
 async function end(sql: Sql, work: ClaimedDelivery): Promise<void> {
   const ended = await sql`
     delete from holdfast.work w
-    where w.task_id = ${work.taskId} and w.kind = 'deliver' and w.part = ${work.part} and w.id = ${work.workId}
-      and w.epoch = ${work.epoch} and not exists (
-        select from holdfast.deliveries d
-        where d.task_id = w.task_id and d.endpoint = ${work.endpoint} and d.failed_at is null
-      )
+    where ${isClaimed(sql, work)} and w.news = ${work.news} and not exists (
+      select from holdfast.deliveries d
+      where d.task_id = w.task_id and d.endpoint = ${work.endpoint} and d.failed_at is null
+    )
   `
   if (ended.count === 0) await handBack(sql, work)
 }
 
 async function handBack(sql: Sql, work: ClaimedDelivery): Promise<void> {
-  await sql`
-    update holdfast.work set due_at = now()
-    where task_id = ${work.taskId} and kind = 'deliver' and part = ${work.part} and id = ${work.workId}
-  `
+  await sql`update holdfast.work w set due_at = now() where ${isClaimed(sql, work)}`
+}
+
+/** Another process that claims the step raises its epoch: from then on it is for that one to say how it goes on. */
+function isClaimed(sql: Sql | Tx, { taskId, part, workId, epoch }: ClaimedDelivery) {
+  return sql`w.task_id = ${taskId} and w.kind = 'deliver' and w.part = ${part} and w.id = ${workId} and w.epoch = ${epoch}`
 }
 
 async function putOff(
-  { sql, random, metrics }: DeliveryContext,
+  { sql, random, metrics, due }: DeliveryContext,
   work: ClaimedDelivery,
   delivery: Pending,
   outcome: Extract<DeliveryOutcome, { kind: 'failed' }>,
 ): Promise<void> {
   if (work.attempts + 1 >= MOST_DELIVERY_ATTEMPTS) {
-    await transaction(sql, async (tx) => {
-      await tx`
-        delete from holdfast.work
-        where task_id = ${work.taskId} and kind = 'deliver' and part = ${work.part} and id = ${work.workId}
-      `
+    const isOver = await transaction(sql, async (tx) => {
+      const ended = await tx`delete from holdfast.work w where ${isClaimed(tx, work)}`
+      if (ended.count === 0) return false
       // Those after it too: they would come out of order.
       await tx`
         update holdfast.deliveries set failed_at = now() where task_id = ${work.taskId} and endpoint = ${work.endpoint}
       `
       const reason = `"${work.endpoint}" did not take ${delivery.event}: ${outcome.reason}`
       await writeDeadLetter(tx, { ...work, kind: 'deliver', provider: work.endpoint, reason })
+      return true
     })
-    metrics.deadLettered(work.endpoint, 'deliver')
+    if (isOver) metrics.deadLettered(work.endpoint, 'deliver')
+    else metrics.refused(work.endpoint, 1)
     return
   }
   const pauseMs = Math.max(outcome.retryAfterMs ?? 0, deliveryPause(work.attempts + 1, random()))
-  await sql`
-    update holdfast.work set attempts = ${work.attempts + 1}, due_at = now() + ${pauseMs}::float8 * interval '1 ms'
-    where task_id = ${work.taskId} and kind = 'deliver' and part = ${work.part} and id = ${work.workId}
+  const put = await sql`
+    update holdfast.work w set attempts = ${work.attempts + 1}, due_at = now() + ${pauseMs}::float8 * interval '1 ms'
+    where ${isClaimed(sql, work)}
   `
+  if (put.count > 0) due(pauseMs)
+  else metrics.refused(work.endpoint, 1)
 }

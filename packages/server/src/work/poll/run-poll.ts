@@ -1,3 +1,4 @@
+import { giveUp } from '../../dead-letters/give-up.ts'
 import { pauseBudget } from '../../engine/budgets.ts'
 import type { Provider, QueryOutcome } from '../../providers/provider.ts'
 import { tidyUsage } from '../../providers/tidy-usage.ts'
@@ -135,7 +136,19 @@ async function settle(
   const { bus, log, metrics } = context
   const fence = decision === 'a fact' ? undefined : { workId: work.workId, epoch: work.epoch }
   const progress = context.progress.take(work.taskId)
-  const result = await context.settle(work.taskId, settlement, { fence, progress, about: work })
+  const isUnreadable = settlement.status === 'failed' && settlement.failure.code === 'RESULT_UNREADABLE'
+  const result = isUnreadable
+    ? await giveUp(
+        context.settle,
+        settlement,
+        {
+          ...work,
+          ...{ kind: 'poll', provider: provider.name, reason: settlement.failure.message },
+        },
+        { progress },
+      )
+    : await context.settle(work.taskId, settlement, { fence, progress, about: work })
+  if (isUnreadable && result.kind === 'settled') metrics.deadLettered(provider.name, 'poll')
   metrics.settled(provider.name, settlement.status, result.kind)
   if (result.kind !== 'settled') return
   log.info(

@@ -9,7 +9,7 @@ import { Studio } from './support/studio.ts'
  * `studio` or `devtools` after it for some of them only. Build the studio first.
  */
 const SETS = { studio: takeStudio, devtools: takeDevtools }
-const folder = fileURLToPath(new URL('../docs/images', import.meta.url))
+const folder = fileURLToPath(new URL('../docs/images/', import.meta.url))
 const wanted = process.argv.slice(2)
 const holdfast = await startHoldfast()
 const browser = await chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox'] })

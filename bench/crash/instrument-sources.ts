@@ -18,7 +18,7 @@ interface Instrumented {
   sources: Record<string, string>
 }
 
-const SOURCE = new URL('../../packages/server/src', import.meta.url)
+const SOURCE = new URL('../../packages/server/src/', import.meta.url)
 
 /** Where a task is created, sent, polled and ended, and its files are copied. Not the simulator: it stands for the world outside. */
 const COVERED = [

@@ -11,7 +11,7 @@ import { createTestDatabase } from '../test/test-database.ts'
 import { signToken, TEST_SECRET } from '../test/test-tokens.ts'
 import { ENVIRONMENT } from './config.ts'
 
-const root = fileURLToPath(new URL('../../..', import.meta.url))
+const root = fileURLToPath(new URL('../../../', import.meta.url))
 const read = (path: string) => readFile(join(root, path), 'utf8')
 const guides = [
   'README.md',

@@ -7,7 +7,7 @@ import { sizeOf } from './picture/size-of.ts'
  * Reached from the package root, because the compiler copies no clips into `dist` while the package ships `src`:
  * the path is right from either.
  */
-const CLIPS = new URL('./clips', import.meta.url)
+const CLIPS = new URL('../../../src/providers/simulation/clips/', import.meta.url)
 /** Half a megabyte each. */
 const CACHED_PICTURES = 50
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import { migrate } from '../../packages/server/src/database/migrate.ts'
 import { startEmbeddedPostgres } from '../../packages/server/src/embedded-postgres/start-embedded-postgres.ts'
+import { startTestRedis } from '../../packages/server/test/redis-for-tests.ts'
 import { instrumentSources, type Point } from './instrument-sources.ts'
 
 interface CaseDatabase {
@@ -19,9 +20,13 @@ interface CaseDatabase {
 
 /** What all cases share: one PostgreSQL, a migrated template, and the instrumented sources. */
 export interface CrashLab {
+  /** All files of the server, covered or not. */
+  files: string[]
   points: Point[]
   sourcesFile: string
   newFile(name: string): string
+  /** A Redis for all cases, started for the first that needs it. */
+  redisUrl(): Promise<string>
   createDatabase(): Promise<CaseDatabase>
   close(): Promise<void>
 }
@@ -61,10 +66,18 @@ export async function openCrashLab(): Promise<CrashLab> {
     await template.end()
     await admin`alter database ${admin(TEMPLATE)} with is_template true allow_connections false`
 
+    let redis: ReturnType<typeof startTestRedis> | undefined
+    undo.push(async () => (await redis?.catch(() => undefined))?.stop())
+
     return {
+      files: instrumented.files,
       points: instrumented.points,
       sourcesFile,
       newFile: (name) => join(folder, `${name}-${randomBytes(6).toString('hex')}`),
+      async redisUrl() {
+        redis ??= startTestRedis()
+        return (await redis).url
+      },
       async createDatabase() {
         const name = `crash_${randomBytes(6).toString('hex')}`
         await admin`create database ${admin(name)} template ${admin(TEMPLATE)}`

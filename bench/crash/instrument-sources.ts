@@ -3,6 +3,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseAst } from 'vitest/node'
+import { isCovered } from './left-out.ts'
 
 /** One `await` of the product. */
 export interface Point {
@@ -13,6 +14,8 @@ export interface Point {
 }
 
 interface Instrumented {
+  /** All files of the server, covered or not. */
+  files: string[]
   points: Point[]
   /** File URL → JavaScript with the calls put in. */
   sources: Record<string, string>
@@ -20,43 +23,24 @@ interface Instrumented {
 
 const SOURCE = new URL('../../packages/server/src/', import.meta.url)
 
-/** Where a task is created, sent, polled and ended, and its files are copied. Not the simulator: it stands for the world outside. */
-const COVERED = [
-  'engine/',
-  'artifacts/',
-  'objects/filesystem-store.ts',
-  'objects/object-file.ts',
-  'objects/write-chunks.ts',
-  'tasks/',
-  'plugins/',
-  'poller/',
-  'sweeps/',
-  'dead-letters/',
-  'database/',
-  'providers/http-call.ts',
-  'providers/kie/',
-]
-const LEFT_OUT = /\/simulator\/|\.test\.ts$|database\/migrate\.ts$/
-
-/** Finds every `await` of the submit, poll, settle, sweep and mirror paths and puts calls around it, for `preload.ts` to answer. */
+/** Finds every `await` of the server but those in `left-out.ts` and puts calls around it, for `preload.ts` to answer. */
 export async function instrumentSources(): Promise<Instrumented> {
   const folder = fileURLToPath(SOURCE)
   const files = (await readdir(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => relative(folder, `${entry.parentPath}${sep}${entry.name}`).replaceAll(sep, '/'))
-    .filter((name) => COVERED.some((start) => name.startsWith(start)) && !LEFT_OUT.test(name))
     .sort()
 
   const points: Point[] = []
   const sources: Record<string, string> = {}
-  for (const name of files) {
+  for (const name of files.filter(isCovered)) {
     const url = new URL(name, SOURCE)
     const instrumented = instrument(name, await readFile(url, 'utf8'))
     if (instrumented.points.length === 0) continue
     points.push(...instrumented.points)
     sources[url.href] = instrumented.source
   }
-  return { points, sources }
+  return { files, points, sources }
 }
 
 /** `await X` becomes `__crash.after(id, await __crash.during(id, (__crash.before(id), (X))))`. */

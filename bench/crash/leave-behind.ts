@@ -3,6 +3,7 @@ import { MOST_DELIVERY_ATTEMPTS } from '../../packages/server/src/work/deliver/d
 import type { CrashLab } from './crash-lab.ts'
 import { findPoint } from './find-point.ts'
 import { letTimePass } from './let-time-pass.ts'
+import { isCopying } from './meanwhile.ts'
 import type { Moment } from './orders.ts'
 import type { Legacy } from './scenario.ts'
 import type { Stage } from './stage.ts'
@@ -14,6 +15,7 @@ interface Beginning {
   /** Makes what the wish belongs to. */
   begin(): Promise<void>
   submit(): Promise<unknown>
+  storeFolder: string | undefined
 }
 
 interface LeftBehind {
@@ -77,6 +79,16 @@ export const leaveBehind: Record<Legacy, (beginning: Beginning) => Promise<LeftB
     await sql`
       update holdfast.work set attempts = ${MOST_DELIVERY_ATTEMPTS - 1}, due_at = now() where kind = 'deliver'
     `
+    return {}
+  },
+
+  async 'half-copied'({ stage, begin, submit, storeFolder }) {
+    const first = await stage.start()
+    await begin()
+    await submit()
+    await until('half a file', () => isCopying(storeFolder), WITHIN)
+    await first.kill()
+    await stage.bury(first)
     return {}
   },
 

@@ -52,6 +52,11 @@ export async function passLeases(sql: Stage['sql']): Promise<void> {
   await sql`update holdfast.work set due_at = due_at - interval '6 min' where kind = 'deliver'`
 }
 
+/** Whether a file is on its way into the store. */
+export async function isCopying(storeFolder = ''): Promise<boolean> {
+  return (await readdir(join(storeFolder, 'incoming')).catch(() => [])).length > 0
+}
+
 /** When a create was tried in vain. The next try may be 16 s away, which nobody needs to wait for. */
 async function returnToProvider({ sql, gate }: Stage): Promise<void> {
   await until(
@@ -98,9 +103,8 @@ async function stopWhileSending({ stage, watched }: Scene): Promise<void> {
   stage.gate.release()
 }
 
-async function stopWhileCopying({ watched, storeFolder = '' }: Scene): Promise<void> {
-  const begun = async () => (await readdir(join(storeFolder, 'incoming')).catch(() => [])).length > 0
-  await until('half a file', async () => !watched.isAlive() || (await begun()), WITHIN)
+async function stopWhileCopying({ watched, storeFolder }: Scene): Promise<void> {
+  await until('half a file', async () => !watched.isAlive() || (await isCopying(storeFolder)), WITHIN)
   watched.stop()
 }
 

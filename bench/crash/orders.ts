@@ -23,6 +23,18 @@ export interface Orders {
 /** With which the application's own backend speaks for a user. */
 export const SERVICE_KEY = 'only-for-the-backend-of-a-crashing-application'
 
+/** Whoever comes with it may see and mend what is everyone's. */
+export const ADMIN = 'the-administrator'
+
+/** With which KIE signs what it calls back with. */
+export const HMAC_KEY = 'crash-hmac-key'
+
+/**
+ * Where replicas have their lock, their bus and their progress: in PostgreSQL, all but the progress, or in Redis. A
+ * server that runs by itself needs neither.
+ */
+export type Shared = 'postgres' | 'redis'
+
 /** The one argument of `server-process.ts`, as JSON. */
 export interface ServerProcessSettings {
   databaseUrl: string
@@ -34,6 +46,8 @@ export interface ServerProcessSettings {
   /** A type of task that it no longer offers. */
   withdrawn?: string | undefined
   oddity?: Oddity | undefined
+  shared?: Shared | undefined
+  redisUrl?: string | undefined
   orders?: Orders
 }
 
@@ -42,6 +56,7 @@ export interface ServerProcessSettings {
  *
  * - `refuses-cancels`: the provider takes none.
  * - `plugin-throws`: a plugin of the application's own does, at every end of a task.
+ * - `plugin-remembers`: the same one does not, and writes the task down in a table of its own.
  * - `provider-away`: nobody listens where the provider should be, until a create was tried in vain.
  * - `finds-late`: replies to creates are lost, and the provider can be asked what it has accepted; the first time in vain.
  * - `marks-late`: PostgreSQL takes longer to mark a create than it may be sent after that. Claims last longer, for that.
@@ -51,6 +66,7 @@ export interface ServerProcessSettings {
 export type Oddity =
   | 'refuses-cancels'
   | 'plugin-throws'
+  | 'plugin-remembers'
   | 'provider-away'
   | 'finds-late'
   | 'marks-late'

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { createKie } from '@holdfast/server'
 import type postgres from 'postgres'
 import { type CaseState, isFinished, readCaseState } from './case-state.ts'
 import { type CaseReport, type CrashCase, FINISH_WITHIN_MS } from './crash-case.ts'
@@ -11,10 +10,14 @@ import { meanwhile, passLeases, untilSaid } from './meanwhile.ts'
 import type { Orders } from './orders.ts'
 import { playOut } from './play-out.ts'
 import type { WishScenario } from './scenario.ts'
+import { sendElsewhere } from './send-elsewhere.ts'
 import { onStage, type Stage } from './stage.ts'
 import type { ServerProcess } from './start-server-process.ts'
 import { hashOfSource, readStoredFiles } from './stored-files.ts'
 import { until } from './until.ts'
+
+/** A stream that was cut off is there again at once, and looks at what it has missed. */
+const SHOWN_WITHIN_MS = 5_000
 
 async function look(sql: postgres.Sql): Promise<CaseState> {
   const state = await readCaseState(sql)
@@ -24,9 +27,11 @@ async function look(sql: postgres.Sql): Promise<CaseState> {
 
 /** One wish of one user, with a server dying at the given point and another one started after it. */
 export function runWish(lab: CrashLab, crash: CrashCase<WishScenario>): Promise<CaseReport> {
-  const { mirror, told, oddity } = crash.scenario
+  const { mirror, told, oddity, shared } = crash.scenario
   const storeFolder = mirror ? lab.newFile('store') : undefined
-  return onStage(lab, { storeFolder, told, oddity, look }, (stage) => play(lab, crash, stage, storeFolder))
+  return onStage(lab, { storeFolder, told, oddity, shared, look }, (stage) =>
+    play(lab, crash, stage, storeFolder),
+  )
 }
 
 async function play(
@@ -47,7 +52,9 @@ async function play(
     params: { prompt: scenario.prompt },
     conversationId,
     placeholderId: `placeholder-${key}`,
-    ...(scenario.adopted ? { externalId: await sendElsewhere(stage, scenario) } : {}),
+    ...(scenario.adopted
+      ? { externalId: await sendElsewhere(simulator.url, scenario.type, scenario.prompt) }
+      : {}),
   }
   const orders: Orders = { sourcesFile: lab.sourcesFile, armAt: scenario.armAt, kill, recordFile }
   const answeredIds: string[] = []
@@ -59,7 +66,7 @@ async function play(
     if (scenario.told) await until('an endpoint', () => isEndpointKnown(sql), { withinMs: FINISH_WITHIN_MS })
   }
   const legacy = scenario.legacy && leaveBehind[scenario.legacy]
-  const left = await legacy?.({ lab, stage, begin, submit })
+  const left = await legacy?.({ lab, stage, begin, submit, storeFolder })
   if (isReplyHeld(scenario)) gate.hold()
   const isDatabaseLate = scenario.oddity === 'database-late'
   if (isDatabaseLate) await databaseGate.cut()
@@ -125,6 +132,12 @@ async function play(
 
   const end = await readCaseState(sql)
   const [task] = end.tasks
+  // Hints may be lost with a server; the stream looks for itself every half second.
+  const isShown = async () => task === undefined || client.seen(task.id)?.status === task.status
+  const shown = await until('an end that the page shows', isShown, { withinMs: SHOWN_WITHIN_MS }).then(
+    () => [],
+    () => [`the page shows the task as ${client.seen(task?.id ?? '')?.status ?? 'nothing'}`],
+  )
   const creates = simulator.creates()
   const [artifact] = end.artifacts
   const files =
@@ -149,23 +162,9 @@ async function play(
       sends: sends(),
       files,
       heard: stage.listener?.heard ?? null,
-    }).concat(atOdds(scenario, watched)),
+    }).concat(shown, atOdds(scenario, watched)),
     passed,
   }
-}
-
-/** The one create of a task that is adopted. */
-async function sendElsewhere({ simulator }: Stage, { type, prompt }: WishScenario): Promise<string> {
-  const kie = createKie({
-    apiKey: 'crash-key',
-    baseUrl: simulator.url,
-    models: { [type]: 'google/nano-banana' },
-  })
-  const request = { taskId: randomUUID(), type, params: { prompt } }
-  const outcome = await kie.create(request, AbortSignal.timeout(FINISH_WITHIN_MS))
-  await kie.close()
-  if (outcome.kind !== 'accepted') throw new Error(`The provider said "${outcome.kind}".`)
-  return outcome.externalId
 }
 
 async function isEndpointKnown(sql: postgres.Sql): Promise<boolean> {

@@ -1,5 +1,5 @@
 import type { FailureCode, TerminalStatus } from '@holdfast/shared'
-import type { Oddity } from './orders.ts'
+import type { Oddity, Shared } from './orders.ts'
 import type { Told } from './start-listener.ts'
 
 interface Watched {
@@ -31,6 +31,8 @@ export interface WishScenario extends Watched {
   /** The application has an endpoint that is told what happens. */
   told?: Told
   oddity?: Oddity
+  /** The server is one of several, and shares a lock, a bus and perhaps progress with them. */
+  shared?: Shared
   /** What is left to an operator when it has ended so. @default nothing */
   letter?: 'send' | 'cancel' | 'deliver'
   /** The server is told to stop in good order: while the reply to its create is held back, or while its file is copied. */
@@ -46,6 +48,7 @@ export interface WishScenario extends Watched {
  * - `deaf-for-days`: ended, and the application has not taken that in all tries but one.
  * - `silent`: running, with nothing heard of it for more than two hours. Once it was asked about again, in vain, five
  *   more minutes pass.
+ * - `half-copied`: ended, and half of its file is in the store.
  * - `unheard-for-a-day`: running, with its deadline more than a day ago and nothing heard since.
  */
 export type Legacy =
@@ -53,6 +56,7 @@ export type Legacy =
   | 'unmarked'
   | 'type-withdrawn'
   | 'deaf-for-days'
+  | 'half-copied'
   | 'silent'
   | 'unheard-for-a-day'
 
@@ -61,4 +65,41 @@ export interface TidyScenario extends Watched {
   tidy: true
 }
 
-export type Scenario = WishScenario | TidyScenario
+/** One request that changes something. It is repeated until it is answered. */
+export interface AskScenario extends Watched {
+  asks: Asks
+  told?: Told
+  oddity?: Oddity
+}
+
+/**
+ * - `make-conversation`, `read-conversation`: as a page does.
+ * - `retry`: a task that has failed, by its user.
+ * - `adopt-again`: a job that was adopted before, with another key.
+ * - `retry-letter`, `discard-letter`: a create that was given up, by an administrator.
+ * - `redeliver`: what the application did not take for days, by an administrator.
+ * - `save`: what a plugin could not write when a task ended.
+ * - `grant`, `give-back`: credits, by an administrator.
+ * - `first-balance`: a new user looks at their credits, and is given some by that.
+ * - `call-back`, `call-back-account`: the vendor has finished, and says so at the task's own address, or at one for all.
+ * - `call-back-early`: the vendor says so before the reply to the create has come, and that is lost.
+ * - `call-back-late`: the vendor says so when the task was given up as unknown.
+ */
+export type Asks =
+  | 'make-conversation'
+  | 'read-conversation'
+  | 'retry'
+  | 'adopt-again'
+  | 'retry-letter'
+  | 'discard-letter'
+  | 'redeliver'
+  | 'save'
+  | 'grant'
+  | 'give-back'
+  | 'first-balance'
+  | 'call-back'
+  | 'call-back-account'
+  | 'call-back-early'
+  | 'call-back-late'
+
+export type Scenario = WishScenario | TidyScenario | AskScenario

@@ -1,6 +1,8 @@
+import { ASK_SCENARIOS } from './ask-scenarios.ts'
 import { LATE_SCENARIOS } from './late-scenarios.ts'
 import { ODD_SCENARIOS } from './odd-scenarios.ts'
 import type { Scenario, WishScenario } from './scenario.ts'
+import { SHARED_SCENARIOS } from './shared-scenarios.ts'
 import { STOP_SCENARIOS } from './stop-scenarios.ts'
 import { SWEEP_SCENARIOS } from './sweep-scenarios.ts'
 
@@ -39,7 +41,8 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'completes',
     type: 'image',
     prompt: 'a lighthouse in a storm',
-    armAt: 'tasks/create-task.ts',
+    // From the request on that submits it.
+    armAt: 'routes/tasks.ts',
     ends: { status: 'completed', code: null },
     maxSends: 1,
   },
@@ -111,6 +114,16 @@ export const SCENARIOS: readonly Scenario[] = [
       'engine/run-cancel.ts',
       'database/',
     ],
+    ends: { status: 'cancelled', code: null },
+    maxSends: 1,
+    cancel: 'running',
+  },
+  {
+    name: 'asked to cancel',
+    type: 'image',
+    prompt: 'a lighthouse [stuck]',
+    armAt: 'routes/tasks.ts',
+    around: ['routes/tasks.ts'],
     ends: { status: 'cancelled', code: null },
     maxSends: 1,
     cancel: 'running',
@@ -223,6 +236,8 @@ export const SCENARIOS: readonly Scenario[] = [
   ...ODD_SCENARIOS,
   ...LATE_SCENARIOS,
   ...STOP_SCENARIOS,
+  ...SHARED_SCENARIOS,
+  ...ASK_SCENARIOS,
 ]
 
 /** The create has arrived and its reply is on the way: what no kill point hits for certain. */

@@ -1,23 +1,25 @@
 import { createServer } from 'node:http'
 import { flushCompileCache } from 'node:module'
 import { createHoldfast, createKie, createLog, defaultTaskTypes, type TaskType } from '@holdfast/server'
-import { createFilesystemStore } from '../../packages/server/src/objects/filesystem-store.ts'
+import type { Tx } from '../../packages/server/src/database/connect.ts'
+import { openObjectStore } from '../../packages/server/src/objects/open-object-store.ts'
 import type { FindOutcome } from '../../packages/server/src/providers/provider.ts'
-import { CREATED_PATH } from './created-path.ts'
-import { SERVICE_KEY, type ServerProcessSettings } from './orders.ts'
+import { ALERTS_PATH, CREATED_PATH } from './gate-paths.ts'
+import { openShared } from './open-shared.ts'
+import { ADMIN, HMAC_KEY, SERVICE_KEY, type ServerProcessSettings } from './orders.ts'
 
 /**
  * A server as an application would embed it, with every wait made short, so that what a killed process had claimed
  * comes back within three seconds. Says its port as one line of JSON and ends with the process that started it.
  */
-const { databaseUrl, kieUrl, storeFolder, tellUrl, withdrawn, oddity }: ServerProcessSettings = JSON.parse(
-  process.argv[2] ?? '{}',
-)
+const settings: ServerProcessSettings = JSON.parse(process.argv[2] ?? '{}')
+const { databaseUrl, kieUrl, storeFolder, tellUrl, withdrawn, oddity } = settings
 
 const kie = createKie({
   apiKey: 'crash-key',
   baseUrl: kieUrl,
   models: { image: 'google/nano-banana', hurried: 'google/nano-banana', impatient: 'google/nano-banana' },
+  webhookHmacKey: HMAC_KEY,
   limits: { callTimeoutMs: 2_000, minPollMs: 150, notFoundGraceMs: 200 },
 })
 const image: TaskType = { ...(defaultTaskTypes.image as TaskType), watchedPollMs: 150, credits: 4 }
@@ -29,11 +31,10 @@ const types: Record<string, TaskType> = {
 if (withdrawn) delete types[withdrawn]
 const log = createLog('debug', process.stderr)
 const objects = storeFolder
-  ? createFilesystemStore({
-      directory: storeFolder,
-      baseUrl: 'http://127.0.0.1',
-      secret: 'only for crashes',
-    })
+  ? await openObjectStore(
+      { kind: 'filesystem', directory: storeFolder, secret: null, secretFile: `${storeFolder}-secret` },
+      { baseUrl: 'http://127.0.0.1' },
+    )
   : undefined
 
 async function find(): Promise<FindOutcome> {
@@ -43,9 +44,14 @@ async function find(): Promise<FindOutcome> {
     : { kind: 'inconclusive', reason: 'not listed yet' }
 }
 
+async function onSettled(tx: Tx, { id }: { id: string }): Promise<void> {
+  if (oddity === 'plugin-throws') throw new Error('it forgot how')
+  await tx`insert into remembered (task_id) values (${id})`
+}
+
 const holdfast = createHoldfast({
   database: databaseUrl,
-  auth: async (token) => ({ userId: token, expiresAt: null }),
+  auth: async (token) => ({ userId: token, expiresAt: null, admin: token === ADMIN }),
   requestsPerMinute: { user: 1_000_000, address: 1_000_000 },
   serviceKeys: [SERVICE_KEY],
   // KIE cannot cancel; with a provider that can, that path runs too.
@@ -57,10 +63,10 @@ const holdfast = createHoldfast({
     },
   ],
   plugins:
-    oddity === 'plugin-throws'
-      ? [{ name: 'forgetful', onSettled: () => Promise.reject(new Error('it forgot how')) }]
-      : [],
+    oddity === 'plugin-throws' || oddity === 'plugin-remembers' ? [{ name: 'forgetful', onSettled }] : [],
   webhooks: tellUrl ? [{ name: 'app', url: tellUrl, secret: `whsec_${btoa('x'.repeat(32))}` }] : [],
+  alertWebhook: { url: new URL(ALERTS_PATH, kieUrl).href },
+  ...openShared(settings, log),
   types,
   credits: { initial: 100 },
   ...(objects ? { objects, mirror: { allowLoopback: true, leaseMs: 1_000 } } : {}),

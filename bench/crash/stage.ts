@@ -5,7 +5,7 @@ import { startCuttableProxy } from '../../packages/server/test/cuttable-proxy.ts
 import type { CaseReport } from './crash-case.ts'
 import { createCrashClient } from './crash-client.ts'
 import type { CrashLab } from './crash-lab.ts'
-import type { Oddity, Orders } from './orders.ts'
+import type { Oddity, Orders, Shared } from './orders.ts'
 import { startListener, type Told } from './start-listener.ts'
 import { startReplyGate } from './start-reply-gate.ts'
 import { type ServerProcess, startServerProcess } from './start-server-process.ts'
@@ -17,6 +17,10 @@ interface StageOptions<State> {
   /** The application has an endpoint that is told what happens. */
   told?: Told | undefined
   oddity?: Oddity | undefined
+  /** What the server shares with other replicas, which it would have. */
+  shared?: Shared | undefined
+  /** The user has no page open. */
+  unwatched?: boolean | undefined
   /** Looks at what a process left behind when it died. */
   look(sql: postgres.Sql): Promise<State>
 }
@@ -49,7 +53,9 @@ export async function onStage<State>(
   }
 }
 
-async function open<State>(lab: CrashLab, { storeFolder, told, oddity, look }: StageOptions<State>) {
+async function open<State>(lab: CrashLab, options: StageOptions<State>) {
+  const { storeFolder, told, look } = options
+  let { oddity } = options
   let over = false
   let withdrawn: string | undefined
   let current: ServerProcess | null = null
@@ -84,12 +90,16 @@ async function open<State>(lab: CrashLab, { storeFolder, told, oddity, look }: S
     })
     const client = createCrashClient({ serverUrl: () => current?.url ?? null, userId: randomUUID() })
     undo.push(() => client.close())
+    if (!options.unwatched) client.watch()
+    const redisUrl = options.shared === 'redis' ? await lab.redisUrl() : undefined
 
     const start = async (orders?: Orders) => {
       current = await startServerProcess({
         // Past the gate where nobody shuts it.
         databaseUrl: isCut ? databaseGate.url : database.url,
         kieUrl: gate.url,
+        shared: options.shared,
+        redisUrl,
         storeFolder,
         tellUrl: listener?.url,
         withdrawn,
@@ -127,6 +137,10 @@ async function open<State>(lab: CrashLab, { storeFolder, told, oddity, look }: S
       /** Servers started from now on do not offer such tasks. */
       withdraw(type: string): void {
         withdrawn = type
+      },
+      /** Around servers started from now on, this is as it is not, or all is as it should be. */
+      change(to: Oddity | undefined): void {
+        oddity = to
       },
       /** Has another server follow when this one dies. */
       succeed(server: ServerProcess): void {

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { CREATED_PATH } from './created-path.ts'
+import { ALERTS_PATH, CREATED_PATH } from './gate-paths.ts'
 
 interface ReplyGate {
   url: string
@@ -9,6 +9,8 @@ interface ReplyGate {
   release(): void
   /** From now on they are lost, and can be asked for: in vain the first time. */
   lose(): void
+  /** The id of what the provider accepted last; empty if nothing. */
+  accepted(): string
   /** Nobody listens any more. */
   leave(): Promise<void>
   /** Somebody does again, at the same place. */
@@ -23,10 +25,16 @@ export async function startReplyGate(target: string): Promise<ReplyGate> {
   let losing = false
   let accepted = ''
   let asked = 0
+  let alerts = 0
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.url === CREATED_PATH) {
-      response.writeHead(accepted && asked++ > 0 ? 200 : 404).end(accepted)
+      response.writeHead(losing && accepted && asked++ > 0 ? 200 : 404).end(accepted)
+      return
+    }
+    if (request.url === ALERTS_PATH) {
+      // Not the first time: it has to be said again.
+      response.writeHead(alerts++ > 0 ? 200 : 500).end()
       return
     }
     const chunks: Buffer[] = []
@@ -41,9 +49,11 @@ export async function startReplyGate(target: string): Promise<ReplyGate> {
       ...(request.method === 'POST' ? { body: Buffer.concat(chunks) } : {}),
     })
     const body = Buffer.from(await reply.arrayBuffer())
-    if (request.method === 'POST') await opened
+    if (request.method === 'POST') {
+      accepted = /"taskId":"([^"]+)"/.exec(body.toString())?.[1] ?? accepted
+      await opened
+    }
     if (request.method === 'POST' && losing) {
-      accepted = JSON.parse(body.toString()).data.taskId
       response.destroy()
       return
     }
@@ -77,6 +87,7 @@ export async function startReplyGate(target: string): Promise<ReplyGate> {
 
   return {
     url: `http://127.0.0.1:${port}`,
+    accepted: () => accepted,
     leave,
     comeBack: () => listen(port),
     hold() {

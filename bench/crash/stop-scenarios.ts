@@ -8,6 +8,7 @@ export const STOP_SCENARIOS: readonly Scenario[] = [
     prompt: 'a lighthouse [fast]',
     armAt: 'engine/run-submit.ts',
     around: [
+      'create-holdfast.ts',
       'engine/engine.ts',
       'engine/run-provider.ts',
       'engine/run-deliveries.ts',
@@ -30,6 +31,7 @@ export const STOP_SCENARIOS: readonly Scenario[] = [
     prompt: 'a lighthouse [fast] [media-slow:1]',
     armAt: 'artifacts/write-artifacts.ts',
     around: [
+      'create-holdfast.ts',
       'engine/engine.ts',
       'engine/run-mirror',
       'artifacts/',

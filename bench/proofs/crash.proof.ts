@@ -1,8 +1,9 @@
-/** A server killed at every await of submit, poll, settle, sweep and copying: nothing is lost, sent, told or stored twice. */
+/** A server killed at every await that changes something: nothing is lost, sent, told or stored twice. */
 import { parseArgs } from 'node:util'
 import { chooseKills } from '../crash/choose-kills.ts'
 import type { CaseReport, CrashCase } from '../crash/crash-case.ts'
 import { openCrashLab } from '../crash/crash-lab.ts'
+import { findStale } from '../crash/find-stale.ts'
 import { recordHits } from '../crash/record-hits.ts'
 import { runCase } from '../crash/run-case.ts'
 import { runInLanes } from '../crash/run-in-lanes.ts'
@@ -15,6 +16,7 @@ const HELP = `npm run proof -- crash [options]
   --only TEXT    only scenarios and points whose name contains TEXT
   --hits N       points passed up to N times die at every passing (2), others at the first and half-way
   --once         every point in one scenario only, the first that passes it, at its first passing
+  --record       nobody is killed: only finds the awaits that no scenario passes
   --lanes N      cases at a time (3)
   --verbose      what the servers said in a case that went wrong`
 
@@ -24,6 +26,7 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: '' },
     hits: { type: 'string', default: '2' },
     once: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
     lanes: { type: 'string', default: '3' },
     verbose: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
@@ -57,6 +60,7 @@ try {
   for (const { scenario, hits } of recorded) {
     const isKnown = new Set(passed)
     for (const point of hits.keys()) passed.add(point)
+    if (options.record) continue
     for (const kill of chooseKills(scenario, hits, Number(options.hits))) {
       if (!`${scenario.name} ${kill.point}`.includes(options.only)) continue
       if (options.once && (isKnown.has(kill.point) || kill.hit > 1)) continue
@@ -68,7 +72,7 @@ try {
       jobs.push({ row, crash: { scenario, kill } })
     }
   }
-  if (REPLY_UNDER_WAY.name.includes(options.scenario)) {
+  if (!options.record && REPLY_UNDER_WAY.name.includes(options.scenario)) {
     const underWay: Row = { name: REPLY_UNDER_WAY.name, point: 'killed from outside', hits: 1, reports: [] }
     rows.push(underWay)
     jobs.push({ row: underWay, crash: { scenario: REPLY_UNDER_WAY, killOnCreate: true } })
@@ -101,7 +105,7 @@ const table = rows.map(({ name, point, hits, reports }) => ({
   creates: tally(reports.map(({ creates }) => String(creates))),
   messages: tally(reports.map(({ messages }) => String(messages))),
 }))
-printTable(table)
+if (table.length > 0) printTable(table)
 
 const never = lab.points.filter(({ id }) => !passed.has(id))
 console.log(`\nNot passed by any scenario (${never.length}):`)
@@ -112,6 +116,9 @@ for (const [why = UNEXPLAINED, points] of Map.groupBy(never, whyUnreached)) {
 // One scenario alone passes few, and that explains the rest.
 const unexplained = options.scenario ? 0 : never.filter((point) => !whyUnreached(point)).length
 
+const stale = findStale(lab.files, lab.points)
+if (stale.length > 0) console.log(`\nNames that match nothing any more:\n\n  ${stale.join('\n  ')}`)
+
 const reports = rows.flatMap((row) => row.reports)
 const count = (holds: (report: CaseReport) => boolean) => reports.filter(holds).length
 const figures = {
@@ -120,13 +127,15 @@ const figures = {
   deaths: count(({ died }) => died),
   completed: count(({ outcome }) => outcome === 'completed'),
   submitUnknown: count(({ outcome }) => outcome === 'SUBMIT_UNKNOWN'),
+  awaits: lab.points.length,
   unexplained,
+  stale: stale.length,
   mostCreates: Math.max(0, ...reports.map(({ creates }) => creates)),
   violations: reports.reduce((sum, { violations }) => sum + violations.length, 0),
   seconds: Math.round((performance.now() - began) / 1000),
 }
 console.log(`\n${JSON.stringify(figures)}`)
-process.exitCode = figures.violations + unexplained === 0 ? 0 : 1
+process.exitCode = figures.violations + unexplained + stale.length === 0 ? 0 : 1
 
 /** `completed ×5, SUBMIT_UNKNOWN ×1`; alone without a number. */
 function tally(values: string[]): string {

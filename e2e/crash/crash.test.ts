@@ -9,6 +9,7 @@ import { runCase } from '../../bench/crash/run-case.ts'
 import { runInLanes } from '../../bench/crash/run-in-lanes.ts'
 import type { Scenario } from '../../bench/crash/scenario.ts'
 import { REPLY_UNDER_WAY, SCENARIOS } from '../../bench/crash/scenarios.ts'
+import { whyUnreached } from '../../bench/crash/unreached.ts'
 
 /** The whole proof, every await of the paths, is `npm run proof -- crash`; this is its most dangerous handful. */
 interface Dangerous {
@@ -199,6 +200,34 @@ const SWEEPING: (Pick<Dangerous, 'title' | 'file' | 'text' | 'moment'> & {
   },
 ]
 
+/** What somebody asks for: as a whole or not at all, and once, however often it is asked. */
+const ASKING: typeof SWEEPING = [
+  {
+    title: 'with the id that a late webhook brought kept, and its delivery not noted',
+    scenario: 'called back too late',
+    file: 'webhooks/hear-webhook.ts',
+    text: 'await acceptLate(',
+    moment: 'after',
+    outcome: 'answered',
+  },
+  {
+    title: 'with a dead letter sent anew and not marked as such',
+    scenario: 'dead letter retried',
+    file: 'dead-letters/dead-letters.ts',
+    text: 'const { task } = await retryTask(',
+    moment: 'after',
+    outcome: 'answered',
+  },
+  {
+    title: 'inside the transaction that makes up for a plugin',
+    scenario: 'saved later',
+    file: 'tasks/save-task.ts',
+    text: 'const failed = await joinApart(',
+    moment: 'after',
+    outcome: 'answered',
+  },
+]
+
 const [completes] = SCENARIOS as [Scenario]
 const isCopied = SCENARIOS.find(({ name }) => name === 'is copied') as Scenario
 const LANES = 3
@@ -207,6 +236,7 @@ const SEED = 20261116
 
 let lab: CrashLab
 let reports: Map<string, CaseReport>
+let passed: ReadonlyMap<string, number>
 
 beforeAll(async () => {
   lab = await openCrashLab()
@@ -222,12 +252,13 @@ beforeAll(async () => {
       kill: { point: findPoint(lab.points, file, text), moment, hit: 1 },
     })
   }
-  for (const { title, scenario: name, file, text, moment } of SWEEPING) {
+  for (const { title, scenario: name, file, text, moment } of [...SWEEPING, ...ASKING]) {
     const scenario = SCENARIOS.find((one) => one.name === name) as Scenario
     cases.set(title, { scenario, kill: { point: findPoint(lab.points, file, text), moment, hit: 1 } })
   }
   cases.set(REPLY_UNDER_WAY.name, { scenario: REPLY_UNDER_WAY, killOnCreate: true })
-  const kills = chooseKills(completes, await recordHits(lab, completes), 5)
+  passed = await recordHits(lab, completes)
+  const kills = chooseKills(completes, passed, 5)
   const random = seeded(SEED)
   for (let index = 0; index < DRAWN; index++) {
     const kill = kills[Math.floor(random() * kills.length)]
@@ -252,6 +283,20 @@ describe('a server killed with SIGKILL and started again (F8, F10, F11)', () => 
 
   it.each(SWEEPING)('$title: $outcome (O5, O6, Q4)', ({ title, outcome }) => {
     expectReport(title, { violations: [], died: true, outcome })
+  })
+
+  it.each(ASKING)('$title: $outcome', ({ title, outcome }) => {
+    expectReport(title, { violations: [], died: true, outcome })
+  })
+
+  it('at every await: each is passed by the first scenario, looked at by another, or has a reason not to be', () => {
+    // Whether another one passes it too, only the whole proof can tell.
+    const isLookedAt = (id: string) =>
+      SCENARIOS.some(({ around }) => around?.some((start) => id.startsWith(start)))
+    const forgotten = lab.points.filter(
+      (point) => !passed.has(point.id) && !isLookedAt(point.id) && !whyUnreached(point),
+    )
+    expect(forgotten).toEqual([])
   })
 
   it('while the reply to the create is under way: one create, SUBMIT_UNKNOWN', () => {

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { instrument } from '../../bench/crash/instrument-sources.ts'
+import { findStale } from '../../bench/crash/find-stale.ts'
+import { instrument, instrumentSources } from '../../bench/crash/instrument-sources.ts'
+import { findIdleGlobs, isCovered } from '../../bench/crash/left-out.ts'
+import { findIdlePlaces, whyUnreached } from '../../bench/crash/unreached.ts'
 
 describe('putting calls around every await', () => {
   it('leaves strings, comments and for-await alone', () => {
@@ -48,5 +51,28 @@ describe('putting calls around every await', () => {
       'during outer',
       'after outer',
     ])
+  })
+})
+
+describe('what the crash proof covers', () => {
+  it('names nothing that is not there any more: no file, no await, no scenario looks into the void', async () => {
+    const { files, points } = await instrumentSources()
+    expect(findStale(files, points)).toEqual([])
+  })
+
+  it('is every file but those in the list, wherever it is', () => {
+    expect(isCovered('work/send/run-send.ts')).toBe(true)
+    expect(isCovered('anywhere/at-all.ts')).toBe(true)
+    expect(isCovered('work/send/run-send.test.ts')).toBe(false)
+    expect(isCovered('providers/kie/simulator/callbacks.ts')).toBe(false)
+  })
+
+  it('is told when a part of that list leaves nothing out, or a reason is given for no await', async () => {
+    const { files, points } = await instrumentSources()
+    const moved = files.map((file) => file.replace(/^cli\//, 'commands/'))
+    expect(findIdleGlobs(moved)).toEqual(['cli/**'])
+    const renamed = points.filter(({ id }) => !id.startsWith('auth/jwt-authenticate.ts'))
+    expect(findIdlePlaces(renamed)).toEqual(['"auth/jwt-authenticate.ts"'])
+    expect(whyUnreached({ id: 'work/send/run-send.ts:7', text: 'await send()' })).toBeUndefined()
   })
 })

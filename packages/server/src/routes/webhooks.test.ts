@@ -374,7 +374,8 @@ describe('a create whose reply was lost (F8)', () => {
     expect(test.provider.creates.filter(({ taskId }) => taskId === task.id)).toHaveLength(1)
   }, 30_000)
 
-  it('a callback after it was given up keeps the id and changes nothing else', async () => {
+  /** A task that was given up, of which the provider knows more than we do. */
+  async function givenUpTask(): Promise<Task> {
     lostReplies = true
     const task = await submit()
     await vi.waitFor(() => expect(addressOf(task.id)).not.toBe(''), { timeout: 10_000 })
@@ -388,9 +389,28 @@ describe('a create whose reply was lost (F8)', () => {
       },
       { timeout: 10_000, interval: 200 },
     )
+    return task
+  }
+  const jobOf = async ({ id }: Task) =>
+    (await test.sql`select external_id from holdfast.provider_jobs where task_id = ${id}`)[0]
+
+  it('a callback after it was given up keeps the id and changes nothing else', async () => {
+    const task = await givenUpTask()
     expect(await send(addressOf(task.id), { job: `job-${task.id}` })).toMatchObject({ status: 200 })
     expect((await get(task.id)).status).toBe('failed')
-    const [job] = await test.sql`select external_id from holdfast.provider_jobs where task_id = ${task.id}`
-    expect(job).toMatchObject({ external_id: `job-${task.id}` })
+    expect(await jobOf(task)).toMatchObject({ external_id: `job-${task.id}` })
+  }, 30_000)
+
+  it('such a callback that could not be written down is not a repeat when it comes again', async () => {
+    const task = await givenUpTask()
+    const job = `job-${task.id}`
+    const callBack = () => send(addressOf(task.id), { job, delivery: `delivery-${task.id}` })
+    await test.sql.unsafe(
+      `alter table holdfast.provider_jobs add constraint not_now check (external_id <> '${job}') not valid`,
+    )
+    expect((await callBack()).status).toBeGreaterThanOrEqual(500)
+    await test.sql`alter table holdfast.provider_jobs drop constraint not_now`
+    expect(await callBack()).toMatchObject({ status: 200 })
+    expect(await jobOf(task)).toMatchObject({ external_id: job })
   }, 30_000)
 })

@@ -57,6 +57,9 @@ export async function hearWebhook(
     return { kind: 'refused', reason: 'the address belongs to another task' }
   }
 
+  // Before the delivery is noted: who dies in between is sent it again, and a noted one would count as a repeat.
+  const isGivenUp = job.externalId === null && !job.isSending
+  const late = isGivenUp ? await acceptLate(sql, types, provider, job, externalId) : null
   const noted = await transaction(sql, async (tx) => {
     if (deliveryId !== null && !(await isFirstDelivery(tx, provider, deliveryId))) return 'heard before'
     // The reply may have been written down since we looked: then there is a poll to make due.
@@ -64,10 +67,7 @@ export async function hearWebhook(
     return isReported || (await makeDue(tx, job.taskId)) ? 'work' : 'no work'
   })
   if (noted === 'heard before') return { kind: 'nothing-to-do', reason: noted }
-  if (job.externalId === null && !job.isSending) {
-    const late = await acceptLate(sql, types, provider, job, externalId)
-    return { kind: 'heard', changed: late.kind === 'running' ? late : null }
-  }
+  if (late) return { kind: 'heard', changed: late.kind === 'running' ? late : null }
   return noted === 'work'
     ? { kind: 'heard', changed: null }
     : { kind: 'nothing-to-do', reason: 'the task has ended' }

@@ -1,0 +1,58 @@
+import type { Scenario } from './scenario.ts'
+
+/** A server with what a production has around it: other replicas, and a store that somebody else has written to. */
+export const SHARED_SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'one of several',
+    type: 'image',
+    prompt: 'a lighthouse [fast]',
+    armAt: '',
+    around: ['bus/', 'create-holdfast.ts', 'locks/'],
+    ends: { status: 'completed', code: null },
+    maxSends: 1,
+    shared: 'postgres',
+    stopped: 'sending',
+  },
+  {
+    name: 'one of several, with Redis',
+    type: 'image',
+    prompt: 'a lighthouse [fast]',
+    armAt: '',
+    around: ['bus/', 'hot/', 'locks/'],
+    ends: { status: 'completed', code: null },
+    maxSends: 1,
+    shared: 'redis',
+    stopped: 'sending',
+  },
+  {
+    name: 'progress in Redis',
+    type: 'image',
+    prompt: 'a lighthouse',
+    armAt: '',
+    around: ['bus/', 'hot/', 'locks/'],
+    ends: { status: 'completed', code: null },
+    maxSends: 1,
+    shared: 'redis',
+  },
+  {
+    name: 'copied by half',
+    type: 'image',
+    prompt: 'a lighthouse [fast] [media-slow:1]',
+    armAt: '',
+    around: ['objects/temporary-files.ts', 'streams/'],
+    ends: { status: 'completed', code: null },
+    maxSends: 1,
+    mirror: true,
+    legacy: 'half-copied',
+  },
+  {
+    name: 'first in its store',
+    type: 'image',
+    prompt: 'a lighthouse [fast]',
+    armAt: '',
+    around: ['objects/kept-secret.ts', 'objects/open-object-store.ts', 'objects/temporary-files.ts'],
+    ends: { status: 'completed', code: null },
+    maxSends: 1,
+    mirror: true,
+  },
+]

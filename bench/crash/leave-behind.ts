@@ -123,7 +123,7 @@ async function dieMarking(
   { lab, stage, begin, submit }: Beginning,
   moment: Moment,
 ): Promise<{ submitted: Promise<unknown> }> {
-  const point = findPoint(lab.points, 'engine/run-submit.ts', '(await markSending(')
+  const point = findPoint(lab.points, 'work/send/run-send.ts', '(await markSending(')
   const first = await stage.start({
     sourcesFile: lab.sourcesFile,
     armAt: '',

@@ -44,6 +44,7 @@ import { createSettle } from './tasks/create-settle.ts'
 import { createSubmit } from './tasks/create-submit.ts'
 import { type KeepResults, keepByPlan } from './tasks/keep-results.ts'
 import { createPresenter } from './tasks/present-tasks.ts'
+import { type RouteByPlan, routeByPlan } from './tasks/route-by-plan.ts'
 import { createSave } from './tasks/save-task.ts'
 import { defaultTaskTypes, type TaskTypes } from './tasks/task-types.ts'
 import { defaultMirrorOptions, type MirrorOptions } from './work/copy/copy-options.ts'
@@ -85,7 +86,12 @@ export interface HoldfastConfig extends PluginSettings {
   bus?: Bus
   /** Where progress goes before it goes to the database: `createRedisHot`. Closed by `stop`. @default memory */
   hot?: HotStore
-  /** Which lane a new task goes to. @default `free_default` for all */
+  /**
+   * Which lanes the tasks of a plan go to; those of plans that are not named go to `free_default`.
+   * @default `enterprise` its own, `free` and no plan `free_default`, every other plan `vip_short` or `vip_long`
+   */
+  routeByPlan?: RouteByPlan
+  /** Which lane a new task goes to. @default as `routeByPlan` says */
   route?: RouteTask
   /** Where result files are copied to. @default nowhere: users see the providers' own URLs, which soon die */
   objects?: ObjectStore
@@ -248,7 +254,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     log,
     metrics,
     metricsToken: config.metricsToken ?? null,
-    route: config.route ?? (() => 'free_default'),
+    route: config.route ?? ((task) => routeByPlan(task, types, config.routeByPlan)),
     keepResults: config.keepResults ?? keepByPlan,
     choosePriority: toChoosePriority(config.priorityByPlan ?? {}),
     room: (plan) => ({

@@ -1,4 +1,4 @@
-import type { Lane } from '@holdfast/shared'
+import { LANES, type Lane } from '@holdfast/shared'
 import type { PendingQuery, Row } from 'postgres'
 import type { Sql } from '../database/connect.ts'
 import type { Operation } from './budgets.ts'
@@ -40,7 +40,9 @@ export interface BudgetedKind {
 export function dueWithinBudget(sql: Sql, kind: BudgetedKind, options: ClaimOptions) {
   const { provider, lanes, limit, replica, inFlight, leaseMs } = options
   const { operation } = kind
-  const weights = lanes.map((lane) => LANE_WEIGHTS[lane])
+  const own = lanes as Lane[]
+  const isPinned = lanes.length < LANES.length
+  const weights = LANES.map((lane) => LANE_WEIGHTS[lane])
   const isDue = sql`w.kind = ${kind.name} and w.provider = ${provider} and w.due_at <= now()`
   return sql`
     with budget as materialized (
@@ -65,14 +67,28 @@ export function dueWithinBudget(sql: Sql, kind: BudgetedKind, options: ClaimOpti
       ))::int end as count, random() as luck
       from filled b
     ),
+    -- Lanes that other replicas serve and this one does not have their share, too: it is left for them.
+    served as materialized (
+      select l.lane, l.weight, l.position, l.lane = any(${own}::text[]) as own
+      from unnest(${LANES as unknown as Lane[]}::text[], ${weights}::int[]) with ordinality as l (lane, weight, position)
+      where l.lane = any(${own}::text[]) ${
+        isPinned
+          ? sql`or exists (
+              select from holdfast.budget_shares s
+              where s.provider = ${provider} and s.operation = ${operation} and s.replica <> ${replica}
+                and l.lane = any(s.lanes) and s.expires_at > clock_timestamp()
+            )`
+          : sql``
+      }
+    ),
     -- Whole shares that add up to the count. Chance decides which lane gets what cannot be divided: rounding up instead
     -- would give everything to the first lanes whenever only a few may go at a time.
     shares as materialized (
-      select s.lane, (floor(s.count * s.upto / s.total + s.luck) - floor(s.count * (s.upto - s.weight) / s.total + s.luck))::int as count
+      select s.lane, s.own, (floor(s.count * s.upto / s.total + s.luck) - floor(s.count * (s.upto - s.weight) / s.total + s.luck))::int as count
       from (
-        select l.lane, l.weight, g.luck, g.count::float8 as count,
+        select l.lane, l.own, l.weight, g.luck, g.count::float8 as count,
           sum(l.weight) over (order by l.position) as upto, sum(l.weight) over () as total
-        from unnest(${lanes as Lane[]}::text[], ${weights}::int[]) with ordinality as l (lane, weight, position), granted g
+        from served l, granted g
         where g.count > 0 and exists (select from holdfast.work w where ${isDue} and w.lane = l.lane)
       ) s
     ),
@@ -82,6 +98,7 @@ export function dueWithinBudget(sql: Sql, kind: BudgetedKind, options: ClaimOpti
         select w.ctid as at, w.task_id, w.due_at from holdfast.work w where ${isDue} and w.lane = s.lane
         order by ${kind.order} limit s.count for update skip locked
       ) d
+      where s.own
       limit (select count from granted)
     ),
     spent as (
@@ -91,12 +108,16 @@ export function dueWithinBudget(sql: Sql, kind: BudgetedKind, options: ClaimOpti
     ),
     -- Also when nothing was claimed, so that others learn within a moment of calls that have ended; but only changes.
     under_way as (
-      insert into holdfast.budget_shares as s (provider, operation, replica, in_flight, expires_at)
-      select ${provider}, ${operation}, ${replica}, ${inFlight}::int + count(*), clock_timestamp() + ${leaseMs}::float8 * interval '1 ms'
+      insert into holdfast.budget_shares as s (provider, operation, replica, in_flight, expires_at, lanes)
+      select ${provider}, ${operation}, ${replica}, ${inFlight}::int + count(*), clock_timestamp() + ${leaseMs}::float8 * interval '1 ms',
+        ${isPinned ? sql`${own}::text[]` : null}
       from due having ${inFlight}::int + count(*) > 0
+        -- It waits for its share, and the others have to know.
+        ${isPinned ? sql`or exists (select from holdfast.work w where ${isDue} and w.lane = any(${own}::text[]))` : sql``}
         or exists (select from holdfast.budget_shares where provider = ${provider} and operation = ${operation} and replica = ${replica})
-      on conflict (provider, operation, replica) do update set in_flight = excluded.in_flight, expires_at = excluded.expires_at
-      where s.in_flight <> excluded.in_flight or (excluded.in_flight > 0 and s.expires_at < excluded.expires_at - interval '1 s')
+      on conflict (provider, operation, replica) do update
+        set in_flight = excluded.in_flight, expires_at = excluded.expires_at, lanes = excluded.lanes
+      where s.in_flight <> excluded.in_flight or ((excluded.in_flight > 0 or excluded.lanes is not null) and s.expires_at < excluded.expires_at - interval '1 s')
     ),
     -- When to come again for what is due and was not granted. Half of the time in which the budget fills up: what comes
     -- in while it is full is lost, and a pause always takes a little longer than asked for (tried at 50 a second with
@@ -105,7 +126,7 @@ export function dueWithinBudget(sql: Sql, kind: BudgetedKind, options: ClaimOpti
       select case
         when d.count >= ${limit}::int then 0
         when d.count >= (
-          select count(*) from (select from holdfast.work w where ${isDue} and w.lane = any(${lanes as Lane[]}::text[]) limit d.count + 1) w
+          select count(*) from (select from holdfast.work w where ${isDue} and w.lane = any(${own}::text[]) limit d.count + 1) w
         ) then null
         when g.paused_until > g.read_at then extract(epoch from g.paused_until - g.read_at) * 1000
         else greatest(g.burst / g.per_second * 500, (1 - (g.tokens - d.count)) / g.per_second * 1000)

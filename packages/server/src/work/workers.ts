@@ -259,7 +259,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
         }),
         watchWork({ sql, log, metrics, alert, everyMs: options.watchEveryMs, stopping: stopping.signal }),
         ...[...providers.values()].map((provider) =>
-          whileHolding(`provider:${provider.name}`, (until) => work(provider, until)),
+          whileHolding(lockName(provider, options.lanes), (until) => work(provider, until)),
         ),
         whileHolding('sweeps', (until) =>
           runSweeps({ ...parts, alert, everyMs: options.sweepEveryMs, until }),
@@ -283,4 +283,10 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       await lock.close()
     },
   }
+}
+
+/** Processes that serve different lanes of a provider do not stand by for each other. */
+function lockName({ name }: Provider, lanes: readonly Lane[]): string {
+  const isPinned = lanes.length < ALL_LANES.length
+  return isPinned ? `provider:${name}:${lanes.toSorted().join('+')}` : `provider:${name}`
 }

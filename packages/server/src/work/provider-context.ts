@@ -8,6 +8,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { Aftermath } from '../tasks/aftermath.ts'
 import type { Settle } from '../tasks/create-settle.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
+import type { ProviderCalls } from './call-provider.ts'
 import type { ProgressWriter } from './poll/progress-writer.ts'
 import type { Rescheduled } from './poll/reschedule-polls.ts'
 import type { ObservedFinish } from './poll/schedule/duration-histogram.ts'
@@ -17,6 +18,8 @@ import type { Acceptance, AcceptResult } from './send/accept-task.ts'
 export interface ProviderContext {
   sql: Sql
   settle: Settle
+  /** The provider, which never throws and is counted. */
+  calls: ProviderCalls
   /** Writes down what the provider has accepted, together with others. */
   accept(accepted: Acceptance): Promise<AcceptResult>
   aftermath: Aftermath

@@ -28,6 +28,7 @@ import type { Settle } from '../tasks/create-settle.ts'
 import { type Presenter, withoutUrls } from '../tasks/present-tasks.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 import { callbackUrl } from '../webhooks/callback-url.ts'
+import { createProviderCalls } from './call-provider.ts'
 import type { MirrorOptions } from './copy/copy-options.ts'
 import { createCopies } from './copy/create-copies.ts'
 import { createDeliverKind } from './deliver/deliver-kind.ts'
@@ -193,6 +194,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       expectedMs: learner.expectedMs,
       firstPollMs: (type, userId) => firstPollMs(provider, learner, type, userId),
       callbackUrl: (task) => callbackUrl(parts.publicUrl, task),
+      calls: createProviderCalls(provider, { log, metrics, stopping: until }),
       copiesFiles: copyFiles !== undefined,
       due: (kind, inMs) => wakeUps.due(kind, kind === 'copy' ? STORE : provider.name, inMs),
       stopping: until,

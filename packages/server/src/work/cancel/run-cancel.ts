@@ -12,7 +12,7 @@ export async function runCancel(
   work: ClaimedCancel,
 ): Promise<void> {
   const { sql } = context
-  const taken = work.externalId !== null && (await ask(context, provider, work, work.externalId))
+  const taken = work.externalId !== null && (await context.calls.cancel(work, work.externalId))
   if (taken) {
     await sql`
       delete from holdfast.work
@@ -41,20 +41,6 @@ export async function runCancel(
     update holdfast.work set attempts = attempts + 1, due_at = now() + ${delayMs}::float8 * interval '1 ms'
     where task_id = ${work.taskId} and kind = 'cancel' and id = ${work.workId} and epoch = ${work.epoch}
   `
-}
-
-async function ask(
-  context: ProviderContext,
-  provider: Provider,
-  { taskId, traceId }: ClaimedCancel,
-  externalId: string,
-): Promise<boolean> {
-  try {
-    return (await provider.cancel?.(externalId, context.stopping)) ?? false
-  } catch (error) {
-    context.log.error({ err: error, taskId, traceId, provider: provider.name }, 'the adapter threw')
-    return false
-  }
 }
 
 function about(provider: Provider, { taskId, traceId, attempts }: ClaimedCancel) {

@@ -8,6 +8,7 @@ import type { Metrics } from '../../metrics/metrics.ts'
 import type { ObjectStore } from '../../objects/object-store.ts'
 import type { Provider } from '../../providers/provider.ts'
 import type { Aftermath } from '../../tasks/aftermath.ts'
+import type { ProviderCalls } from '../call-provider.ts'
 import type { MirrorOptions } from './copy-options.ts'
 import type { CopiedFile } from './mark-stored.ts'
 
@@ -19,6 +20,8 @@ export interface CopyContext {
   objects: ObjectStore
   source: Pick<SourceOpener, 'open'>
   providers: ReadonlyMap<string, Provider>
+  /** By the provider's name. */
+  calls: ReadonlyMap<string, ProviderCalls>
   log: Logger
   metrics: Metrics
   alert: Alert

@@ -6,6 +6,7 @@ import { isDatabaseAway } from '../../database/database-errors.ts'
 import { createCircuitBreaker } from '../../engine/circuit-breaker.ts'
 import { runWork } from '../../engine/run-work.ts'
 import { logFailure } from '../../outage-log.ts'
+import { createProviderCalls } from '../call-provider.ts'
 import { countCopies } from './claim-copies.ts'
 import type { CopyContext } from './copy-context.ts'
 import { createCopyKind } from './copy-kind.ts'
@@ -39,6 +40,12 @@ export function createCopies(parts: CopyParts): ((wakeUp: WakeUp) => Promise<voi
     alert,
     options: { ...defaultMirrorOptions, ...mirror },
     breaker: createCircuitBreaker(STORE_FAILURES_TO_OPEN),
+    calls: new Map(
+      [...shared.providers].map(([name, provider]) => [
+        name,
+        createProviderCalls(provider, { log, metrics, stopping }),
+      ]),
+    ),
     store: gather<CopiedFile, boolean>({
       together: (files) => markStored(sql, files, 'skip'),
       alone: async (file) => (await markStored(sql, [file], 'wait'))[0] ?? false,

@@ -29,7 +29,6 @@ const BELIEVE_AFTER = 3
 const BELIEVED_AT_ONCE = new Set(['TOO_LARGE', 'FORBIDDEN_ADDRESS', 'BAD_URL', 'SCHEME'])
 /** Nobody waits for a file any more that could not be copied in a week, even if its source is still there. */
 const GIVE_UP_AFTER_MS = 7 * 24 * 60 * 60_000
-const CALL_LIMIT_MS = 30_000
 const LONGEST_REASON = 500
 
 /** One try to copy a file. The task stays as it is, whatever becomes of it (O1). */
@@ -84,22 +83,12 @@ function copy({ context, work, signal }: CopyRun, url: string): Promise<Copied> 
   })
 }
 
-/** Asks the provider for another URL (O3). Null where there is nobody to ask. */
+/** Asks the provider for another URL. Null where there is nobody to ask. */
 async function refresh({ context, work, signal }: CopyRun): Promise<RefreshOutcome | null> {
-  const provider = context.providers.get(work.provider)
-  if (!provider?.refresh || work.externalId === null) return null
-  try {
-    return await provider.refresh(
-      { externalId: work.externalId, url: work.firstUrl ?? work.sourceUrl, ordinal: work.ordinal },
-      AbortSignal.any([signal, AbortSignal.timeout(CALL_LIMIT_MS)]),
-    )
-  } catch (error) {
-    context.log.error(
-      { err: error, taskId: work.taskId, traceId: work.traceId, provider: work.provider },
-      'the adapter threw',
-    )
-    return { kind: 'inconclusive', reason: 'the adapter threw' }
-  }
+  const { externalId, firstUrl, sourceUrl, ordinal } = work
+  const calls = context.calls.get(work.provider)
+  if (!calls || externalId === null) return null
+  return calls.refresh(work, { externalId, url: firstUrl ?? sourceUrl, ordinal }, signal)
 }
 
 async function conclude(run: CopyRun, outcome: Copied): Promise<void> {

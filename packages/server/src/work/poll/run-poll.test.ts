@@ -15,6 +15,7 @@ import { ALL_LANES } from '../../engine/lanes.ts'
 import { createMetrics } from '../../metrics/metrics.ts'
 import type { QueryOutcome } from '../../providers/provider.ts'
 import { createAftermath } from '../../tasks/aftermath.ts'
+import { createProviderCalls } from '../call-provider.ts'
 import type { ProviderContext } from '../provider-context.ts'
 import { acceptTask } from '../send/accept-task.ts'
 import type { ClaimedPoll } from './claim-polls.ts'
@@ -76,6 +77,7 @@ function contextFor({ watched = false, stopping = new AbortController().signal }
     firstPollMs: () => 0,
     callbackUrl: () => undefined,
     copiesFiles: false,
+    calls: createProviderCalls(provider, { log: createMemoryLog().log, metrics: createMetrics(), stopping }),
     due: () => {},
     stopping,
     givenUp: new AbortController().signal,

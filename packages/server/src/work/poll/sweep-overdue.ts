@@ -1,7 +1,7 @@
 import { retryDeadlock } from '../../database/retry-deadlock.ts'
 import type { SweepContext } from '../../sweeps/run-sweeps.ts'
 import { sparingOthers, traceIdOf } from '../../sweeps/sparing-others.ts'
-import { DEADLINE_EXCEEDED, HARD_LIMIT_PAST_DEADLINE_MS } from './run-poll.ts'
+import { DEADLINE_EXCEEDED, HARD_LIMIT_PAST_DEADLINE_MS } from './poll-actions.ts'
 
 const MOST = 1_000
 

@@ -1,4 +1,4 @@
-import type { CreateRequest, FindOutcome, Provider } from '../../providers/provider.ts'
+import type { CreateRequest, Provider } from '../../providers/provider.ts'
 import type { ProviderContext } from '../provider-context.ts'
 import type { ClaimedSend } from './claim-sends.ts'
 
@@ -26,7 +26,7 @@ export async function reconcileSend(
   request: CreateRequest,
 ): Promise<Reconciled> {
   if (work.reportedId !== null) return { kind: 'found', externalId: work.reportedId }
-  const found = await look(context, provider, request, work)
+  const found = await context.calls.find(work, { ...request, sentAtMs: work.sendingAt.getTime() })
   if (found?.kind === 'found') return found
 
   const expectedMs = context.types[work.type]?.expectedMs ?? 0
@@ -37,19 +37,4 @@ export async function reconcileSend(
       : 0,
   )
   return work.sentMsAgo < patienceMs ? { kind: 'later', delayMs: LOOK_EVERY_MS } : { kind: 'unknown' }
-}
-
-async function look(
-  context: ProviderContext,
-  provider: Provider,
-  request: CreateRequest,
-  { sendingAt, taskId, traceId }: ClaimedSend & { sendingAt: Date },
-): Promise<FindOutcome | null> {
-  if (!provider.find) return null
-  try {
-    return await provider.find({ ...request, sentAtMs: sendingAt.getTime() }, context.stopping)
-  } catch (error) {
-    context.log.error({ err: error, taskId, traceId, provider: provider.name }, 'the adapter threw')
-    return { kind: 'inconclusive', reason: 'the adapter threw' }
-  }
 }

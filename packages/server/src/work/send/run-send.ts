@@ -1,26 +1,21 @@
-import type { Logger } from 'pino'
 import { untilWritten } from '../../database/until-written.ts'
 import { giveUp } from '../../dead-letters/give-up.ts'
 import { pauseBudget } from '../../engine/budgets.ts'
-import { BUSY, OUT_OF_REACH } from '../../providers/messages.ts'
 import type { CreateOutcome, CreateRequest, Provider } from '../../providers/provider.ts'
 import { modelOfTask } from '../../tasks/check-params.ts'
-import type { Settlement, SettleResult } from '../../tasks/settle-task.ts'
-import { retryDelay } from '../poll/poll-delay.ts'
+import type { Fence, Settlement, SettleResult } from '../../tasks/settle-task.ts'
 import type { ProviderContext } from '../provider-context.ts'
 import type { ClaimedSend } from './claim-sends.ts'
 import { concludeCreate } from './conclude-create.ts'
 import { type PutOff, unmarkSending } from './mark-sending.ts'
 import { reconcileSend } from './reconcile-send.ts'
+import { decideSend } from './send-actions.ts'
 
 /**
  * A mark older than this is not sent on: the process may have slept in between, and somebody else may have given
  * the task up as unknown by now.
  */
 const SEND_WITHIN_MS = 2_000
-
-/** Up to 16 s between tries while a provider cannot be reached; the limit for waiting ends it, not a count. */
-const UNREACHABLE_STEP = 4
 
 const DEADLINE_WITHOUT_TYPE_MS = 30 * 60_000
 
@@ -49,14 +44,31 @@ export async function runSend(
   const log = context.log.child({ taskId: work.taskId, traceId: work.traceId, provider: provider.name })
   const fence = { workId: work.workId, epoch: work.epoch }
 
-  async function settle(
+  /**
+   * What the provider said is a fact; that its answer is lost, or that we no longer offer the type, is ours to say, with
+   * the claim.
+   */
+  async function fail(
     settlement: Settlement,
     fate: 'not-accepted' | 'lost',
-    end: () => Promise<SettleResult>,
+    letter: string | null,
+    options: { fence?: Fence } = {},
   ): Promise<void> {
+    const end = (): Promise<SettleResult> =>
+      letter === null
+        ? context.settle(work.taskId, settlement, options)
+        : giveUp(
+            context.settle,
+            settlement,
+            { ...work, kind: 'send', provider: provider.name, reason: letter },
+            options,
+          )
     const result = await untilWritten(end, log, context.givenUp)
     metrics.settled(provider.name, settlement.status, result.kind)
-    if (result.kind === 'settled') bus.publish(result.userId)
+    if (result.kind === 'settled') {
+      bus.publish(result.userId)
+      if (letter !== null) metrics.deadLettered(provider.name, 'send')
+    }
     if (result.kind === 'already-ended') await conclude(fate)
   }
 
@@ -110,7 +122,11 @@ export async function runSend(
     else context.due('cancel')
   }
 
-  async function reconcile(lost: ClaimedSend & { sendingAt: Date }): Promise<void> {
+  /** @param letter why an operator should see it, if it cannot be found */
+  async function reconcile(
+    lost: ClaimedSend & { sendingAt: Date },
+    letter: string | null = null,
+  ): Promise<void> {
     const reconciled = await reconcileSend(context, provider, lost, request)
     if (reconciled.kind === 'found') return accept(reconciled.externalId)
     if (reconciled.kind === 'later') {
@@ -122,7 +138,7 @@ export async function runSend(
       return
     }
     log.warn({ sendingAt: lost.sendingAt }, 'the reply to a create was lost')
-    await settle(SUBMIT_UNKNOWN, 'lost', () => context.settle(work.taskId, SUBMIT_UNKNOWN, { fence }))
+    await fail(SUBMIT_UNKNOWN, 'lost', letter, { fence })
   }
 
   const type = types[work.type]
@@ -147,9 +163,7 @@ export async function runSend(
   }
 
   if (!type) {
-    const settlement = refused(`This server no longer offers "${work.type}".`)
-    await settle(settlement, 'not-accepted', () => context.settle(work.taskId, settlement, { fence }))
-    return
+    return fail(refused(`This server no longer offers "${work.type}".`), 'not-accepted', null, { fence })
   }
 
   // Somebody who is gone had marked it, and an id was told meanwhile: the next claim finds out.
@@ -159,69 +173,28 @@ export async function runSend(
     return
   }
 
-  const outcome = withoutSecret(await send({ log, provider, request }), work.callbackSecret)
-  metrics.submitted(provider.name, outcome.kind)
+  const outcome = withoutSecret(await context.calls.create(work, request), work.callbackSecret)
+  const { attempts, maxAttempts } = work
+  const { sign, ...action } = decideSend(outcome, { attempts, maxAttempts, random: context.random() })
+  if (sign === 'answered') breaker.succeeded()
+  if (sign === 'out of reach') breaker.failed(performance.now())
 
-  switch (outcome.kind) {
-    case 'accepted':
-      breaker.succeeded()
-      await accept(outcome.externalId)
-      return
-    case 'refused': {
-      breaker.succeeded()
-      const { code, message, retryable } = outcome
-      log.warn({ code, attempt: work.attempts + 1 }, 'the provider refused the task')
-      const settlement: Settlement = { status: 'failed', failure: { code, message, retryable } }
-      if (!retryable) {
-        await settle(settlement, 'not-accepted', () => context.settle(work.taskId, settlement))
-      } else if (work.attempts + 1 < work.maxAttempts) {
-        const delayMs = retryDelay({ attempt: work.attempts, random: context.random() })
-        await putOff({ reason: message, lastError: message, delayMs, countAttempt: true })
-      } else {
-        await settle(settlement, 'not-accepted', () =>
-          giveUp(context.settle, settlement, {
-            ...work,
-            kind: 'send',
-            provider: provider.name,
-            reason: `${code}: ${message}`,
-          }),
-        )
-        metrics.deadLettered(provider.name, 'send')
-      }
-      return
+  switch (action.do) {
+    case 'accept':
+      return accept(action.externalId)
+    case 'fail': {
+      const { failure, letter } = action
+      log.warn({ code: failure.code, attempt: attempts + 1 }, 'the provider refused the task')
+      return fail({ status: 'failed', failure }, 'not-accepted', letter)
     }
-    case 'unknown':
-      log.warn({ reason: outcome.reason }, 'the reply to a create was lost')
-      await reconcile({ ...work, sendingAt: new Date() })
+    case 'put off':
+      log.warn({ reason: action.how.reason }, 'not accepted this time')
+      await putOff(action.how)
+      if (action.pauseBudgetMs !== null) await pauseBudget(sql, provider.name, 'create', action.pauseBudgetMs)
       return
-    case 'not-accepted': {
-      const { reason } = outcome
-      log.warn({ reason }, 'not accepted this time')
-      if (outcome.retryAfterMs === null) {
-        breaker.failed(performance.now())
-        const delayMs = retryDelay({ attempt: UNREACHABLE_STEP, random: context.random() })
-        await putOff({ reason, lastError: OUT_OF_REACH, delayMs, countAttempt: false })
-      } else {
-        await putOff({ reason, lastError: BUSY, delayMs: outcome.retryAfterMs, countAttempt: false })
-        await pauseBudget(sql, provider.name, 'create', outcome.retryAfterMs)
-      }
-    }
-  }
-}
-
-async function send(call: {
-  /** With the task, its trace and its provider on every line. */
-  log: Logger
-  provider: Provider
-  request: CreateRequest
-}): Promise<CreateOutcome> {
-  const { log, provider, request } = call
-  try {
-    // Not aborted by a stop: a create that was cut off would be an unknown one.
-    return await provider.create(request, new AbortController().signal)
-  } catch (error) {
-    log.error({ err: error }, 'the adapter threw')
-    return { kind: 'unknown', reason: 'the adapter threw' }
+    case 'look for it':
+      log.warn({ reason: action.reason }, 'the reply to a create was lost')
+      return reconcile({ ...work, sendingAt: new Date() }, action.letter)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { TaskFailure } from '@holdfast/shared'
 import { writeArtifacts } from '../artifacts/write-artifacts.ts'
 import type { Tx } from '../database/connect.ts'
+import type { Fence } from '../engine/claim.ts'
 import type { ProviderOutput, Usage } from '../providers/provider.ts'
 import { endedBy } from './ended-by.ts'
 
@@ -16,12 +17,6 @@ export type Settlement =
   | { status: 'failed'; failure: TaskFailure }
   /** `by`: the user wished it, or the provider let it go without anybody's wish. @default 'user' */
   | { status: 'cancelled'; by?: 'user' | 'provider' }
-
-/** Proof of holding a claim: whoever claimed the same work later has raised the epoch. */
-export interface Fence {
-  workId: string
-  epoch: number
-}
 
 export type SettleResult =
   | { kind: 'settled'; userId: string }

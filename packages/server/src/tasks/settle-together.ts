@@ -1,4 +1,5 @@
 import type { AnySql } from '../database/connect.ts'
+import { takeOver } from '../engine/claim.ts'
 import { endedBy } from './ended-by.ts'
 import type { Settlement } from './settle-task.ts'
 
@@ -90,7 +91,7 @@ export async function settleTogether(
     -- The poll of a task with files becomes the copying of its first one, and its epoch goes on rising.
     first_copy as (
       update holdfast.work w set
-        kind = 'copy', epoch = w.epoch + 1, attempts = 0, polls = 0, silent_since = null, due_at = now(),
+        kind = 'copy', ${takeOver(sql)}, attempts = 0, polls = 0, silent_since = null, due_at = now(),
         needed_by = now() + f.lifetime * interval '1 ms'
       from f join ended e on e.id = f.task_id and e.copied = 1
       where f.ordinal = 0 and w.task_id = e.id and w.kind = 'poll' and w.part = 0

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Sql, Tx } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
+import { takeOver } from '../engine/claim.ts'
 import type { Provider, WebhookCall, WebhookReading } from '../providers/provider.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
 import { type AcceptResult, acceptTask } from '../work/send/accept-task.ts'
@@ -124,8 +125,8 @@ async function report(tx: Tx, { taskId }: Job, externalId: string): Promise<bool
 
 async function makeDue(tx: Tx, taskId: string): Promise<boolean> {
   const due = await tx`
-    update holdfast.work set due_at = now(), epoch = epoch + 1
-    where task_id = ${taskId} and kind = 'poll' and part = 0
+    update holdfast.work w set due_at = now(), ${takeOver(tx)}
+    where w.task_id = ${taskId} and w.kind = 'poll' and w.part = 0
   `
   return due.count > 0
 }

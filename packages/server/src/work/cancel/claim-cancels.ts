@@ -1,4 +1,5 @@
 import type { Sql } from '../../database/connect.ts'
+import { takeOver } from '../../engine/claim.ts'
 import {
   type BudgetedKind,
   type ClaimOptions,
@@ -28,7 +29,7 @@ export async function claimCancels(sql: Sql, options: ClaimOptions): Promise<Cla
   const rows = await sql<ClaimRow<ClaimedCancel>[]>`
     ${dueWithinBudget(sql, CANCEL(sql), options)},
     claimed as (
-    update holdfast.work w set epoch = w.epoch + 1, due_at = now() + ${options.leaseMs}::float8 * interval '1 ms'
+    update holdfast.work w set ${takeOver(sql)}, due_at = now() + ${options.leaseMs}::float8 * interval '1 ms'
     from due d
       cross join lateral (select t.user_id, t.max_attempts from holdfast.tasks t where t.id = d.task_id limit 1) t
       cross join lateral (

@@ -1,5 +1,6 @@
 import { transaction } from '../../database/transaction.ts'
 import { writeDeadLetter } from '../../dead-letters/write-dead-letter.ts'
+import { isHeld } from '../../engine/claim.ts'
 import type { Provider } from '../../providers/provider.ts'
 import { retryDelay } from '../poll/poll-delay.ts'
 import type { ProviderContext } from '../provider-context.ts'
@@ -15,8 +16,7 @@ export async function runCancel(
   const taken = work.externalId !== null && (await context.calls.cancel(work, work.externalId))
   if (taken) {
     await sql`
-      delete from holdfast.work
-      where task_id = ${work.taskId} and kind = 'cancel' and id = ${work.workId} and epoch = ${work.epoch}
+      delete from holdfast.work w where ${isHeld(sql, 'cancel', work)}
     `
     context.log.info(about(provider, work), 'cancelled at the provider')
     return
@@ -24,8 +24,7 @@ export async function runCancel(
   if (work.attempts + 1 >= work.maxAttempts) {
     await transaction(sql, async (tx) => {
       const gone = await tx`
-        delete from holdfast.work
-        where task_id = ${work.taskId} and kind = 'cancel' and id = ${work.workId} and epoch = ${work.epoch}
+        delete from holdfast.work w where ${isHeld(tx, 'cancel', work)}
       `
       if (gone.count === 0) return
       const reason = 'the provider did not take the cancel'
@@ -38,9 +37,10 @@ export async function runCancel(
   context.log.warn(about(provider, work), 'the provider did not take the cancel; it is asked again')
   const delayMs = retryDelay({ attempt: work.attempts + 1, random: context.random(), floorMs: 1_000 })
   await sql`
-    update holdfast.work set attempts = attempts + 1, due_at = now() + ${delayMs}::float8 * interval '1 ms'
-    where task_id = ${work.taskId} and kind = 'cancel' and id = ${work.workId} and epoch = ${work.epoch}
+    update holdfast.work w set attempts = w.attempts + 1, due_at = now() + ${delayMs}::float8 * interval '1 ms'
+    where ${isHeld(sql, 'cancel', work)}
   `
+  context.due('cancel', delayMs)
 }
 
 function about(provider: Provider, { taskId, traceId, attempts }: ClaimedCancel) {

@@ -1,5 +1,6 @@
 import type { OutputState } from '@holdfast/shared'
 import type { Sql } from '../../database/connect.ts'
+import { takeOver } from '../../engine/claim.ts'
 
 /** One result file to copy from its provider to our store. */
 export interface ClaimedCopy {
@@ -47,7 +48,7 @@ export function claimCopies(
       order by w.needed_by, w.due_at limit ${limit} for update skip locked
     ),
     claimed as (
-      update holdfast.work w set epoch = w.epoch + 1, due_at = now() + ${leaseMs}::float8 * interval '1 ms'
+      update holdfast.work w set ${takeOver(sql)}, due_at = now() + ${leaseMs}::float8 * interval '1 ms'
       from due d
         left join lateral (
           select a.id, a.state, a.user_id, a.source_url, a.first_url, a.content_type, a.problem, a.created_at

@@ -1,8 +1,9 @@
 import type { Sql, Tx } from '../../database/connect.ts'
 import { retryDeadlock } from '../../database/retry-deadlock.ts'
 import { transaction } from '../../database/transaction.ts'
+import type { Fence } from '../../engine/claim.ts'
+import { heldAmong, isHeld, takeOver } from '../../engine/claim.ts'
 import type { Aftermath } from '../../tasks/aftermath.ts'
-import type { Fence } from '../../tasks/settle-task.ts'
 
 /** A claim on the copying of one file. */
 export interface CopyClaim extends Fence {
@@ -21,7 +22,7 @@ export function writeFailure(
 ): Promise<boolean> {
   return transaction(sql, async (tx) => {
     const held = await tx`
-      update holdfast.work set attempts = least(attempts + 1, 30000), epoch = epoch + 1,
+      update holdfast.work w set attempts = least(w.attempts + 1, 30000), ${takeOver(tx)},
         due_at = now() + ${delayMs}::float8 * interval '1 ms'
       where ${isClaimed(tx, claim)}
     `
@@ -41,7 +42,8 @@ export function writeRefresh(
 ): Promise<boolean> {
   const expiresAt = (tx: Tx) => tx`now() + ${lifetimeMs}::float8 * interval '1 ms'`
   return transaction(sql, async (tx) => {
-    const held = await tx`update holdfast.work set needed_by = ${expiresAt(tx)} where ${isClaimed(tx, claim)}`
+    const held =
+      await tx`update holdfast.work w set needed_by = ${expiresAt(tx)} where ${isClaimed(tx, claim)}`
     if (held.count === 0) return false
     await tx`
       update holdfast.artifacts
@@ -64,7 +66,7 @@ export function writeGivenUp(
 ): Promise<boolean> {
   return transaction(sql, async (tx) => {
     const held = await tx`
-      update holdfast.work set attempts = least(attempts + 1, 30000), epoch = epoch + 1, due_at = coalesce(needed_by, now())
+      update holdfast.work w set attempts = least(w.attempts + 1, 30000), ${takeOver(tx)}, due_at = coalesce(w.needed_by, now())
       where ${isClaimed(tx, claim)}
     `
     if (held.count === 0) return false
@@ -89,7 +91,7 @@ export function writeExpired(
   { error, problem, lost }: { error: string; problem: string; lost: Pick<Aftermath, 'fileLost'> | null },
 ): Promise<boolean> {
   return transaction(sql, async (tx, over) => {
-    const held = await tx`delete from holdfast.work where ${isClaimed(tx, claim)}`
+    const held = await tx`delete from holdfast.work w where ${isClaimed(tx, claim)}`
     if (held.count === 0) return false
     const expired = await tx`
       update holdfast.artifacts
@@ -104,14 +106,15 @@ export function writeExpired(
 
 /** There is nothing to copy, or nobody to copy it for. */
 export async function dropCopy(sql: Sql, claim: CopyClaim): Promise<boolean> {
-  const dropped = await sql`delete from holdfast.work where ${isClaimed(sql, claim)}`
+  const dropped = await sql`delete from holdfast.work w where ${isClaimed(sql, claim)}`
   return dropped.count > 0
 }
 
 /** Others may take them up at once; no try is counted. */
 export async function handBackCopies(sql: Sql, claims: readonly CopyClaim[]): Promise<void> {
   await retryDeadlock(
-    () => sql`update holdfast.work w set due_at = now(), epoch = w.epoch + 1 from ${claimed(sql, claims)}`,
+    () =>
+      sql`update holdfast.work w set due_at = now(), ${takeOver(sql)} ${heldAmong(sql, 'copy', claims.map(toClaim))}`,
   )
 }
 
@@ -124,7 +127,7 @@ export async function renewCopies(
   const held = await retryDeadlock(
     () => sql<{ id: string }[]>`
       update holdfast.work w set due_at = now() + ${leaseMs}::float8 * interval '1 ms'
-      from ${claimed(sql, claims)} returning w.id::text
+      ${heldAmong(sql, 'copy', claims.map(toClaim))} returning w.id::text
     `,
   )
   return new Set(held.map(({ id }) => id))
@@ -142,18 +145,10 @@ export async function isLeftOver(
   return !row.wanted
 }
 
-function claimed(sql: Sql, claims: readonly CopyClaim[]) {
-  // In the order of the key, so that two batches seldom wait for each other in a circle.
-  const sorted = claims.toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1))
-  return sql`unnest(
-      ${sorted.map((claim) => claim.taskId)}::uuid[], ${sorted.map((claim) => claim.ordinal)}::int[],
-      ${sorted.map((claim) => claim.workId)}::bigint[], ${sorted.map((claim) => claim.epoch)}::int[]
-    ) as b (task_id, part, id, epoch)
-    where w.task_id = b.task_id and w.kind = 'copy' and w.part = b.part and w.id = b.id and w.epoch = b.epoch`
-}
+const toClaim = ({ ordinal, ...claim }: CopyClaim) => ({ ...claim, part: ordinal })
 
-function isClaimed(sql: Sql | Tx, { taskId, ordinal, workId, epoch }: CopyClaim) {
-  return sql`task_id = ${taskId} and kind = 'copy' and part = ${ordinal} and id = ${workId} and epoch = ${epoch}`
+function isClaimed(sql: Sql | Tx, claim: CopyClaim) {
+  return isHeld(sql, 'copy', toClaim(claim))
 }
 
 function isFile(sql: Sql | Tx, { taskId, ordinal }: CopyClaim) {

@@ -1,6 +1,6 @@
 import type { Sql } from '../../database/connect.ts'
 import { retryDeadlock } from '../../database/retry-deadlock.ts'
-import type { Fence } from '../../tasks/settle-task.ts'
+import type { Fence } from '../../engine/claim.ts'
 
 export interface CopiedFile extends Fence {
   taskId: string

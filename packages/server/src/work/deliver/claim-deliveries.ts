@@ -1,4 +1,5 @@
 import type { Sql } from '../../database/connect.ts'
+import { takeOver } from '../../engine/claim.ts'
 
 /** One task with something to tell to one endpoint. */
 export interface ClaimedDelivery {
@@ -31,7 +32,7 @@ export function claimDeliveries(
         order by w.due_at limit ${limit} for update skip locked
       ) d limit ${limit}
     )
-    update holdfast.work w set epoch = w.epoch + 1, due_at = now() + ${leaseMs}::float8 * interval '1 ms'
+    update holdfast.work w set ${takeOver(sql)}, due_at = now() + ${leaseMs}::float8 * interval '1 ms'
     from due d
       cross join lateral (select t.user_id from holdfast.tasks t where t.id = d.task_id limit 1) t
       left join lateral (

@@ -1,6 +1,7 @@
-import type { Sql, Tx } from '../../database/connect.ts'
+import type { Sql } from '../../database/connect.ts'
 import { transaction } from '../../database/transaction.ts'
 import { writeDeadLetter } from '../../dead-letters/write-dead-letter.ts'
+import { isHeld } from '../../engine/claim.ts'
 import { findTask } from '../../tasks/find-task.ts'
 import type { ClaimedDelivery } from './claim-deliveries.ts'
 import type { DeliveryContext } from './delivery-context.ts'
@@ -72,7 +73,7 @@ async function bodyOf(
 async function end(sql: Sql, work: ClaimedDelivery): Promise<void> {
   const ended = await sql`
     delete from holdfast.work w
-    where ${isClaimed(sql, work)} and w.news = ${work.news} and not exists (
+    where ${isHeld(sql, 'deliver', work)} and w.news = ${work.news} and not exists (
       select from holdfast.deliveries d
       where d.task_id = w.task_id and d.endpoint = ${work.endpoint} and d.failed_at is null
     )
@@ -81,12 +82,7 @@ async function end(sql: Sql, work: ClaimedDelivery): Promise<void> {
 }
 
 async function handBack(sql: Sql, work: ClaimedDelivery): Promise<void> {
-  await sql`update holdfast.work w set due_at = now() where ${isClaimed(sql, work)}`
-}
-
-/** Another process that claims the step raises its epoch: from then on it is for that one to say how it goes on. */
-function isClaimed(sql: Sql | Tx, { taskId, part, workId, epoch }: ClaimedDelivery) {
-  return sql`w.task_id = ${taskId} and w.kind = 'deliver' and w.part = ${part} and w.id = ${workId} and w.epoch = ${epoch}`
+  await sql`update holdfast.work w set due_at = now() where ${isHeld(sql, 'deliver', work)}`
 }
 
 async function putOff(
@@ -97,7 +93,7 @@ async function putOff(
 ): Promise<void> {
   if (work.attempts + 1 >= MOST_DELIVERY_ATTEMPTS) {
     const isOver = await transaction(sql, async (tx) => {
-      const ended = await tx`delete from holdfast.work w where ${isClaimed(tx, work)}`
+      const ended = await tx`delete from holdfast.work w where ${isHeld(tx, 'deliver', work)}`
       if (ended.count === 0) return false
       // Those after it too: they would come out of order.
       await tx`
@@ -114,7 +110,7 @@ async function putOff(
   const pauseMs = Math.max(outcome.retryAfterMs ?? 0, deliveryPause(work.attempts + 1, random()))
   const put = await sql`
     update holdfast.work w set attempts = ${work.attempts + 1}, due_at = now() + ${pauseMs}::float8 * interval '1 ms'
-    where ${isClaimed(sql, work)}
+    where ${isHeld(sql, 'deliver', work)}
   `
   if (put.count > 0) due(pauseMs)
   else metrics.refused(work.endpoint, 1)

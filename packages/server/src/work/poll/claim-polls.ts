@@ -1,5 +1,6 @@
 import type { Sql } from '../../database/connect.ts'
 import { takeRows } from '../../database/take-rows.ts'
+import { takeOver } from '../../engine/claim.ts'
 import {
   type BudgetedKind,
   type ClaimOptions,
@@ -63,7 +64,7 @@ export async function claimPolls(sql: Sql, options: ClaimOptions): Promise<Claim
     ),
     claimed as (
     update holdfast.work w set
-      epoch = w.epoch + 1,
+      ${takeOver(sql)},
       polls = w.polls + 1,
       due_at = date_bin(
         '100 ms', now() + (100 + greatest(${options.leaseMs}::float8, p.planned_ms)) * interval '1 ms', timestamptz 'epoch'

@@ -1,5 +1,6 @@
 import type { Sql } from '../../database/connect.ts'
 import { retryDeadlock } from '../../database/retry-deadlock.ts'
+import { takeOver } from '../../engine/claim.ts'
 import type { WorkHint } from '../../engine/look-for-work.ts'
 import type { Provider } from '../../providers/provider.ts'
 
@@ -16,7 +17,7 @@ export async function hastenPolls(sql: Sql, userId: string, minPollMs: number): 
   // Two streams of one user may want the same rows in another order.
   const hastened = await retryDeadlock(
     () => sql<{ of: string }[]>`
-    update holdfast.work w set due_at = now() + ${withinMs} * interval '1 ms', epoch = w.epoch + 1
+    update holdfast.work w set due_at = now() + ${withinMs} * interval '1 ms', ${takeOver(sql)}
     from holdfast.tasks t
     where t.user_id = ${userId} and t.status in ('pending', 'running')
       and w.task_id = t.id and w.kind = 'poll' and w.part = 0 and w.due_at > now() + ${withinMs} * interval '1 ms'

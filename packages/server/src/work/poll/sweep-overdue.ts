@@ -1,4 +1,5 @@
 import { retryDeadlock } from '../../database/retry-deadlock.ts'
+import { takeOver } from '../../engine/claim.ts'
 import type { SweepContext } from '../../sweeps/run-sweeps.ts'
 import { sparingOthers, traceIdOf } from '../../sweeps/sparing-others.ts'
 import { DEADLINE_EXCEEDED, HARD_LIMIT_PAST_DEADLINE_MS } from './poll-actions.ts'
@@ -12,7 +13,7 @@ const MOST = 1_000
 export async function sweepOverdue({ sql, settle, bus, log }: SweepContext): Promise<number> {
   const hastened = await retryDeadlock(
     () => sql`
-    update holdfast.work w set due_at = now(), epoch = w.epoch + 1
+    update holdfast.work w set due_at = now(), ${takeOver(sql)}
     from (
       select t.id from holdfast.tasks t where t.status = 'running' and t.deadline_at <= now() order by t.deadline_at limit ${MOST}
     ) overdue

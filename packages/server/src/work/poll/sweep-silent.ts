@@ -1,4 +1,5 @@
 import type { Alert } from '../../alerts/alert.ts'
+import { isHeld, takeOver } from '../../engine/claim.ts'
 import type { SweepContext } from '../../sweeps/run-sweeps.ts'
 import { sparingOthers, traceIdOf } from '../../sweeps/sparing-others.ts'
 import type { Settlement } from '../../tasks/settle-task.ts'
@@ -49,8 +50,8 @@ export async function sweepSilent({ sql, settle, bus, types, log, alert }: Sweep
     if (silentMs < silentAfterOf(types[type]) + LAST_CHANCE_MS || policy === 'keep') {
       log.debug({ taskId, traceId, type, silentMs }, 'nothing heard of a running task for too long')
       await sql`
-        update holdfast.work set due_at = now(), epoch = epoch + 1
-        where task_id = ${taskId} and kind = 'poll' and id = ${workId} and epoch = ${epoch} and due_at > now()
+        update holdfast.work w set due_at = now(), ${takeOver(sql)}
+        where ${isHeld(sql, 'poll', { taskId, workId, epoch })} and w.due_at > now()
       `
       continue
     }

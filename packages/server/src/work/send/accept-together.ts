@@ -1,5 +1,6 @@
 import type { Sql } from '../../database/connect.ts'
 import { retryDeadlock } from '../../database/retry-deadlock.ts'
+import { takeOver } from '../../engine/claim.ts'
 import type { Acceptance } from './accept-task.ts'
 
 /**
@@ -55,7 +56,7 @@ export async function acceptTogether(
       polled as (
         -- The same row: its epoch goes on rising, so nobody who held the step before can write to this one.
         update holdfast.work w set
-          kind = 'poll', epoch = w.epoch + 1, attempts = 0, due_at = now() + s.first_poll_ms * interval '1 ms'
+          kind = 'poll', ${takeOver(sql)}, attempts = 0, due_at = now() + s.first_poll_ms * interval '1 ms'
         from started s where w.task_id = s.id and w.kind = 'send' and w.part = 0
       )
       select id as "taskId", user_id as "userId" from started

@@ -1,4 +1,5 @@
 import type { Sql } from '../../database/connect.ts'
+import { takeOver } from '../../engine/claim.ts'
 import {
   type BudgetedKind,
   type ClaimOptions,
@@ -55,7 +56,7 @@ export async function claimSends(
   const rows = await sql<ClaimRow<ClaimedSend>[]>`
     ${dueWithinBudget(sql, SEND(sql), options)},
     claimed as (
-      update holdfast.work w set epoch = w.epoch + 1, due_at = now() + ${options.leaseMs}::float8 * interval '1 ms'
+      update holdfast.work w set ${takeOver(sql)}, due_at = now() + ${options.leaseMs}::float8 * interval '1 ms'
       from due d where w.ctid = d.at
       returning w.id, w.epoch, w.attempts, w.task_id, w.lane, d.due_at
     ),

@@ -1,8 +1,8 @@
 import type { Sql } from '../../database/connect.ts'
 import { transaction } from '../../database/transaction.ts'
+import type { Fence } from '../../engine/claim.ts'
 import type { CreateFate } from '../../plugins/plugin.ts'
 import type { Aftermath } from '../../tasks/aftermath.ts'
-import type { Fence } from '../../tasks/settle-task.ts'
 
 /**
  * Ends what a cancelled task still waited for: the reply to a create that was under way. Once, by the replica that deletes the work

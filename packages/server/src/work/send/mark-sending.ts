@@ -1,6 +1,7 @@
 import type { Sql } from '../../database/connect.ts'
 import { transaction } from '../../database/transaction.ts'
-import type { Fence } from '../../tasks/settle-task.ts'
+import type { Fence } from '../../engine/claim.ts'
+import { isHeld } from '../../engine/claim.ts'
 
 /**
  * The last thing committed before a create leaves for the provider. A task so marked is never sent again, by
@@ -8,8 +9,8 @@ import type { Fence } from '../../tasks/settle-task.ts'
  */
 export function markSending(sql: Sql, taskId: string, fence: Fence): Promise<boolean> {
   return transaction(sql, async (tx) => {
-    const [held] = await tx`select from holdfast.work
-      where task_id = ${taskId} and kind = 'send' and id = ${fence.workId} and epoch = ${fence.epoch} for update`
+    const [held] =
+      await tx`select from holdfast.work w where ${isHeld(tx, 'send', { ...fence, taskId })} for update`
     if (!held) return false
     const marked = await tx`
       update holdfast.provider_jobs set sending_at = now() where task_id = ${taskId} and sending_at is null and external_id is null
@@ -41,8 +42,8 @@ export function unmarkSending(
   return transaction(sql, async (tx) => {
     // Only what is marked: said again, because the answer to the first time was lost, it must not count twice.
     const put = await tx`
-      update holdfast.work set due_at = now() + ${delayMs} * interval '1 ms', attempts = attempts + ${countAttempt ? 1 : 0}
-      where task_id = ${taskId} and kind = 'send' and id = ${fence.workId} and epoch = ${fence.epoch}
+      update holdfast.work w set due_at = now() + ${delayMs} * interval '1 ms', attempts = w.attempts + ${countAttempt ? 1 : 0}
+      where ${isHeld(tx, 'send', { ...fence, taskId })}
         and exists (select from holdfast.provider_jobs j where j.task_id = ${taskId} and j.sending_at is not null)
     `
     if (put.count === 0) return false

@@ -1,9 +1,11 @@
 import { untilWritten } from '../../database/until-written.ts'
 import { giveUp } from '../../dead-letters/give-up.ts'
 import { pauseBudget } from '../../engine/budgets.ts'
+import type { Fence } from '../../engine/claim.ts'
+import { isHeld } from '../../engine/claim.ts'
 import type { CreateOutcome, CreateRequest, Provider } from '../../providers/provider.ts'
 import { modelOfTask } from '../../tasks/check-params.ts'
-import type { Fence, Settlement, SettleResult } from '../../tasks/settle-task.ts'
+import type { Settlement, SettleResult } from '../../tasks/settle-task.ts'
 import type { ProviderContext } from '../provider-context.ts'
 import type { ClaimedSend } from './claim-sends.ts'
 import { concludeCreate } from './conclude-create.ts'
@@ -131,8 +133,8 @@ export async function runSend(
     if (reconciled.kind === 'found') return accept(reconciled.externalId)
     if (reconciled.kind === 'later') {
       await sql`
-        update holdfast.work set due_at = now() + ${reconciled.delayMs} * interval '1 ms'
-        where task_id = ${work.taskId} and kind = 'send' and id = ${fence.workId} and epoch = ${fence.epoch}
+        update holdfast.work w set due_at = now() + ${reconciled.delayMs} * interval '1 ms'
+        where ${isHeld(sql, 'send', work)}
       `
       context.due('send', reconciled.delayMs)
       return

@@ -33,7 +33,7 @@ export const ASK_SCENARIOS: readonly AskScenario[] = [
   ask(
     'told once more',
     'redeliver',
-    ['dead-letters/', 'routes/admin.ts', 'engine/run-delivery.ts', 'deliveries/'],
+    ['dead-letters/', 'routes/admin.ts', 'work/deliver/run-delivery.ts', 'work/deliver/'],
     { told: 'never' },
   ),
   ask('saved later', 'save', ['tasks/save-task.ts', 'plugins/join-finish.ts', 'routes/tasks.ts'], {
@@ -42,12 +42,12 @@ export const ASK_SCENARIOS: readonly AskScenario[] = [
   ask('credits granted', 'grant', ['plugins/credits/', 'routes/admin-credits.ts']),
   ask('credits given back', 'give-back', ['plugins/credits/', 'routes/admin-credits.ts']),
   ask('credits seen first', 'first-balance', ['plugins/credits/', 'routes/credits.ts']),
-  ask('called back', 'call-back', ['webhooks/', 'routes/', 'engine/run-poll.ts', 'providers/kie/kie.ts']),
+  ask('called back', 'call-back', ['webhooks/', 'routes/', 'work/poll/run-poll.ts', 'providers/kie/kie.ts']),
   ask('called back for the account', 'call-back-account', ['webhooks/', 'routes/webhooks.ts']),
   ask('called back early', 'call-back-early', [
     'webhooks/',
-    'engine/reconcile-submit.ts',
-    'tasks/accept-task.ts',
+    'work/send/reconcile-send.ts',
+    'work/send/accept-task.ts',
   ]),
-  ask('called back too late', 'call-back-late', ['webhooks/', 'tasks/accept-task.ts']),
+  ask('called back too late', 'call-back-late', ['webhooks/', 'work/send/accept-task.ts']),
 ]

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Task } from '@holdfast/shared'
-import { MOST_DELIVERY_ATTEMPTS } from '../../packages/server/src/deliveries/delivery-pace.ts'
 import { signKieCallback } from '../../packages/server/src/providers/webhook-signatures/kie-hmac.ts'
+import { MOST_DELIVERY_ATTEMPTS } from '../../packages/server/src/work/deliver/delivery-pace.ts'
 import { type AskState, isQuiet, readAskState } from './ask-state.ts'
 import type { CrashLab } from './crash-lab.ts'
 import { ADMIN, HMAC_KEY, SERVICE_KEY } from './orders.ts'
@@ -233,13 +233,13 @@ export const ASKS: Record<Asks, (scene: AskScene) => Promise<AskPlan>> = {
     const { sql, client } = stage
     const task = await loseReply(stage)
     // A replica that claims it before the callback would give it up as unknown.
-    await sql`update holdfast.work set due_at = now() + interval '1 h' where kind = 'submit'`
+    await sql`update holdfast.work set due_at = now() + interval '1 h' where kind = 'send'`
     return {
       ...callBack(stage, await ownAddress(stage, task.id)),
       view: ({ received, reported }) => `${received} received, ${reported} reported`,
       steps: ['0 received, 0 reported', '1 received, 1 reported'],
       async goOn() {
-        await sql`update holdfast.work set due_at = now() where kind = 'submit'`
+        await sql`update holdfast.work set due_at = now() where kind = 'send'`
         // So that it is not half a minute until its first poll.
         client.watch()
       },

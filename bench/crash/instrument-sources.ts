@@ -7,7 +7,7 @@ import { isCovered } from './left-out.ts'
 
 /** One `await` of the product. */
 export interface Point {
-  /** Such as `engine/run-submit.ts:61`; with a column where a line has several. */
+  /** Such as `work/send/run-send.ts:61`; with a column where a line has several. */
   id: string
   /** The line it is on. */
   text: string

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MOST_DELIVERY_ATTEMPTS } from '../../packages/server/src/deliveries/delivery-pace.ts'
+import { MOST_DELIVERY_ATTEMPTS } from '../../packages/server/src/work/deliver/delivery-pace.ts'
 import type { CrashLab } from './crash-lab.ts'
 import { findPoint } from './find-point.ts'
 import { letTimePass } from './let-time-pass.ts'
@@ -123,7 +123,7 @@ async function dieMarking(
   { lab, stage, begin, submit }: Beginning,
   moment: Moment,
 ): Promise<{ submitted: Promise<unknown> }> {
-  const point = findPoint(lab.points, 'engine/run-submit.ts', '(await markSending(')
+  const point = findPoint(lab.points, 'work/send/run-send.ts', '(await markSending(')
   const first = await stage.start({
     sourcesFile: lab.sourcesFile,
     armAt: '',

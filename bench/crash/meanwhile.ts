@@ -72,7 +72,7 @@ async function returnToProvider({ sql, gate }: Stage): Promise<void> {
     WITHIN,
   )
   await gate.comeBack()
-  await sql`update holdfast.work set due_at = least(due_at, now() + interval '1 s') where kind = 'submit'`
+  await sql`update holdfast.work set due_at = least(due_at, now() + interval '1 s') where kind = 'send'`
 }
 
 /** In the middle of the transaction that writes the answer to the create down, and back when that was noticed. */

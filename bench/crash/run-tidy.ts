@@ -107,7 +107,7 @@ async function age(sql: postgres.Sql, taskId: string, { days, unnoted }: Thing):
   `
   // Put off, as after a try that failed: only the sweep comes by.
   await sql`
-    insert into holdfast.work (task_id, kind, provider, due_at) values (${taskId}, 'mirror', 'kie', now() + interval '1 h')
+    insert into holdfast.work (task_id, kind, provider, due_at) values (${taskId}, 'copy', 'kie', now() + interval '1 h')
   `
 }
 

@@ -34,7 +34,7 @@ export interface WishScenario extends Watched {
   /** The server is one of several, and shares a lock, a bus and perhaps progress with them. */
   shared?: Shared
   /** What is left to an operator when it has ended so. @default nothing */
-  letter?: 'submit' | 'cancel' | 'deliver'
+  letter?: 'send' | 'cancel' | 'deliver'
   /** The server is told to stop in good order: while the reply to its create is held back, or while its file is copied. */
   stopped?: 'sending' | 'copying'
   /** A first process begins with it, is killed, and leaves this behind; points are those of the process after it. */

@@ -7,16 +7,16 @@ import { STOP_SCENARIOS } from './stop-scenarios.ts'
 import { SWEEP_SCENARIOS } from './sweep-scenarios.ts'
 
 const SUBMITTING = [
-  'engine/run-submit.ts',
-  'engine/until-written.ts',
-  'tasks/mark-sending.ts',
+  'work/send/run-send.ts',
+  'database/until-written.ts',
+  'work/send/mark-sending.ts',
   'tasks/settle-task.ts',
   'tasks/create-settle.ts',
   'database/',
   'providers/',
 ]
 const POLLING = [
-  'engine/run-poll.ts',
+  'work/poll/run-poll.ts',
   'tasks/settle-task.ts',
   'tasks/create-settle.ts',
   'plugins/',
@@ -26,14 +26,14 @@ const POLLING = [
 
 /** What a cancelled task waits for: the reply to its create. */
 const CONCLUDING = [
-  'engine/run-submit.ts',
-  'tasks/conclude-create.ts',
-  'tasks/mark-sending.ts',
+  'work/send/run-send.ts',
+  'work/send/conclude-create.ts',
+  'work/send/mark-sending.ts',
   'tasks/aftermath.ts',
   'plugins/credits/',
 ]
 
-const MIRRORING = ['engine/run-mirror', 'engine/claim-mirrors.ts', 'artifacts/', 'objects/']
+const MIRRORING = ['work/copy/run-copy', 'work/copy/claim-copies.ts', 'artifacts/', 'objects/']
 
 /** What `npm run proof -- crash` goes through. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -78,7 +78,7 @@ export const SCENARIOS: readonly Scenario[] = [
     type: 'image',
     prompt: 'a lighthouse',
     armAt: '',
-    around: [...SUBMITTING, 'engine/engine.ts', 'engine/hasten-polls.ts'],
+    around: [...SUBMITTING, 'work/workers.ts', 'work/poll/hasten-polls.ts'],
     ends: { status: 'failed', code: 'SUBMIT_UNKNOWN' },
     maxSends: 0,
     legacy: 'lost-create',
@@ -87,7 +87,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'fails there',
     type: 'image',
     prompt: 'a lighthouse [fail] [fast]',
-    armAt: 'engine/run-poll.ts',
+    armAt: 'work/poll/run-poll.ts',
     around: POLLING,
     ends: { status: 'failed', code: 'PROVIDER_FAILED' },
     maxSends: 1,
@@ -96,7 +96,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'vanishes there',
     type: 'image',
     prompt: 'a lighthouse [vanish]',
-    armAt: 'engine/run-poll.ts',
+    armAt: 'work/poll/run-poll.ts',
     around: POLLING,
     ends: { status: 'failed', code: 'TASK_NOT_FOUND' },
     maxSends: 1,
@@ -111,7 +111,7 @@ export const SCENARIOS: readonly Scenario[] = [
       'tasks/settle-task.ts',
       'tasks/create-settle.ts',
       'plugins/',
-      'engine/run-cancel.ts',
+      'work/cancel/run-cancel.ts',
       'database/',
     ],
     ends: { status: 'cancelled', code: null },
@@ -137,11 +137,11 @@ export const SCENARIOS: readonly Scenario[] = [
       'tasks/cancel-task.ts',
       'tasks/settle-task.ts',
       'tasks/create-settle.ts',
-      'tasks/accept-task.ts',
+      'work/send/accept-task.ts',
       'tasks/aftermath.ts',
       'plugins/credits/',
-      'engine/run-submit.ts',
-      'engine/run-cancel.ts',
+      'work/send/run-send.ts',
+      'work/cancel/run-cancel.ts',
       'database/',
     ],
     ends: { status: 'cancelled', code: null },
@@ -184,7 +184,7 @@ export const SCENARIOS: readonly Scenario[] = [
     type: 'image',
     prompt: 'a lighthouse [stuck]',
     armAt: 'tasks/cancel-task.ts',
-    around: [...CONCLUDING, 'engine/reconcile-submit.ts', 'tasks/accept-task.ts'],
+    around: [...CONCLUDING, 'work/send/reconcile-send.ts', 'work/send/accept-task.ts'],
     ends: { status: 'cancelled', code: null },
     maxSends: 1,
     cancel: 'sending',
@@ -206,7 +206,7 @@ export const SCENARIOS: readonly Scenario[] = [
     type: 'image',
     prompt: 'a lighthouse [fast] [dead-links]',
     armAt: 'artifacts/write-artifacts.ts',
-    around: ['engine/run-mirror.ts', 'artifacts/mirror-writes.ts', 'providers/kie/kie.ts'],
+    around: ['work/copy/run-copy.ts', 'work/copy/copy-writes.ts', 'providers/kie/kie.ts'],
     ends: { status: 'completed', code: null },
     maxSends: 1,
     mirror: true,
@@ -225,12 +225,12 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'attempts spent',
     type: 'image',
     prompt: 'a lighthouse [code:500]',
-    armAt: 'engine/run-submit.ts',
-    around: ['engine/run-submit.ts', 'dead-letters/'],
+    armAt: 'work/send/run-send.ts',
+    around: ['work/send/run-send.ts', 'dead-letters/'],
     ends: { status: 'failed', code: 'SUBMIT_REFUSED' },
     // Refused ones were certainly not accepted, so they may be sent again.
     maxSends: 3,
-    letter: 'submit',
+    letter: 'send',
   },
   ...SWEEP_SCENARIOS,
   ...ODD_SCENARIOS,

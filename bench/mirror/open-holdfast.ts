@@ -1,13 +1,13 @@
 import postgres from 'postgres'
-import { defaultMirrorOptions } from '../../packages/server/src/artifacts/mirror-options.ts'
 import { createSourceOpener } from '../../packages/server/src/artifacts/source/open-source.ts'
 import { createMemoryBus } from '../../packages/server/src/bus/memory-bus.ts'
 import { connect } from '../../packages/server/src/database/connect.ts'
-import { createEngine, defaultEngineOptions } from '../../packages/server/src/engine/engine.ts'
 import { createNoLock } from '../../packages/server/src/locks/no-lock.ts'
 import { createLog } from '../../packages/server/src/log.ts'
 import { createMetrics } from '../../packages/server/src/metrics/metrics.ts'
 import { createFilesystemStore } from '../../packages/server/src/objects/filesystem-store.ts'
+import { defaultMirrorOptions } from '../../packages/server/src/work/copy/copy-options.ts'
+import { createEngine, defaultEngineOptions } from '../../packages/server/src/work/workers.ts'
 import type { Contender } from './contender.ts'
 import { hashOfPicture } from './picture-chunks.ts'
 import type { ContenderSettings } from './settings.ts'
@@ -74,7 +74,7 @@ export async function openHoldfast(settings: ContenderSettings): Promise<Contend
         `
         await tx`
           insert into holdfast.work (task_id, kind, part, provider, needed_by, due_at)
-          select id, 'mirror', 0, 'kie', now() + interval '20 min', now() + interval '1 h' from seeded
+          select id, 'copy', 0, 'kie', now() + interval '20 min', now() + interval '1 h' from seeded
         `
       })
       // A hint comes with each that is stored; which was the last is for the database to say.

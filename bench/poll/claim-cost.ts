@@ -6,8 +6,8 @@
  */
 import { readFile } from 'node:fs/promises'
 import postgres from 'postgres'
-import { claimPolls } from '../../packages/server/src/engine/claim-polls.ts'
 import { ALL_LANES } from '../../packages/server/src/engine/lanes.ts'
+import { claimPolls } from '../../packages/server/src/work/poll/claim-polls.ts'
 import { openHoldfast } from './contenders/holdfast.ts'
 import { openPool } from './http-client.ts'
 import type { ContenderSettings } from './settings.ts'
@@ -38,7 +38,7 @@ try {
     if (explain && pass === passes - 1) await explainAll()
     let before = await read(backend?.pid ?? 0)
     for (let count = rows; count > 0; ) {
-      count = (await claimPolls(sql, options())).length
+      count = (await claimPolls(sql, options())).works.length
       const after = await read(backend?.pid ?? 0)
       if (count === rows) {
         perRow.push({

@@ -108,7 +108,7 @@ export async function runSpread(
     } else {
       await until(
         'all creates decided',
-        async () => (await sql`select from holdfast.work where kind = 'submit' limit 1`).length === 0,
+        async () => (await sql`select from holdfast.work where kind = 'send' limit 1`).length === 0,
         { withinMs: 30_000 },
       )
       const perTask = Map.groupBy(ofOperation(), ({ id }) => id)

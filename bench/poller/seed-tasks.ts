@@ -52,7 +52,7 @@ export async function seedTasks(sql: postgres.Sql, seed: Seed): Promise<number> 
     `
     await tx`
       insert into holdfast.work (task_id, kind, provider, lane, due_at)
-      select t.id, ${as === 'running' ? 'poll' : 'submit'}, 'kie', ${lane},
+      select t.id, ${as === 'running' ? 'poll' : 'send'}, 'kie', ${lane},
         to_timestamp((${first.at}::float8 + (t.n - 1) * ${everyMs}::float8) / 1000)
       from (${own()}) t
     `

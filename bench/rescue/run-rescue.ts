@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createSourceOpener } from '../../packages/server/src/artifacts/source/open-source.ts'
 import { createMemoryBus } from '../../packages/server/src/bus/memory-bus.ts'
 import { connect } from '../../packages/server/src/database/connect.ts'
-import { createEngine, defaultEngineOptions } from '../../packages/server/src/engine/engine.ts'
 import { createNoLock } from '../../packages/server/src/locks/no-lock.ts'
 import { createLog } from '../../packages/server/src/log.ts'
 import { createMetrics } from '../../packages/server/src/metrics/metrics.ts'
 import { createFilesystemStore } from '../../packages/server/src/objects/filesystem-store.ts'
 import type { ObjectStore } from '../../packages/server/src/objects/object-store.ts'
+import { createEngine, defaultEngineOptions } from '../../packages/server/src/work/workers.ts'
 import { startDyingSource } from './dying-source.ts'
 
 export interface Rescue {
@@ -77,7 +77,7 @@ export async function runRescue(rescue: Rescue): Promise<number> {
       `
       await tx`
         insert into holdfast.work (task_id, kind, part, provider, due_at, needed_by)
-        select id, 'mirror', 0, 'kie', now() + n * interval '1 us',
+        select id, 'copy', 0, 'kie', now() + n * interval '1 us',
           case when ${knowsExpiry} then now() + lifetime * interval '1 ms' end
         from seeded
       `

@@ -1,4 +1,4 @@
-import { nextPollMs } from '../../packages/server/src/poller/schedule/poll-plan.ts'
+import { nextPollMs } from '../../packages/server/src/work/poll/schedule/poll-plan.ts'
 import { learnByPolling } from './learn-by-polling.ts'
 import { type Measured, measure } from './measure.ts'
 import { equalChanceAtPolls, fixed, fixedAtPolls, optimumAtPolls } from './rivals.ts'

@@ -1,14 +1,14 @@
-import { assessPlan } from '../../packages/server/src/poller/schedule/assess-plan.ts'
-import { choosePrice } from '../../packages/server/src/poller/schedule/choose-price.ts'
-import { durationCurve } from '../../packages/server/src/poller/schedule/duration-curve.ts'
+import { assessPlan } from '../../packages/server/src/work/poll/schedule/assess-plan.ts'
+import { choosePrice } from '../../packages/server/src/work/poll/schedule/choose-price.ts'
+import { durationCurve } from '../../packages/server/src/work/poll/schedule/duration-curve.ts'
 import {
   type DurationHistogram,
   emptyHistogram,
   observe,
-} from '../../packages/server/src/poller/schedule/duration-histogram.ts'
-import { fixedSchedule } from '../../packages/server/src/poller/schedule/fixed-schedule.ts'
-import { nextPollMs, type PollPlan } from '../../packages/server/src/poller/schedule/poll-plan.ts'
-import { isEnoughKnown, pollPlanFor } from '../../packages/server/src/poller/schedule/poll-plan-for.ts'
+} from '../../packages/server/src/work/poll/schedule/duration-histogram.ts'
+import { fixedSchedule } from '../../packages/server/src/work/poll/schedule/fixed-schedule.ts'
+import { nextPollMs, type PollPlan } from '../../packages/server/src/work/poll/schedule/poll-plan.ts'
+import { isEnoughKnown, pollPlanFor } from '../../packages/server/src/work/poll/schedule/poll-plan-for.ts'
 
 interface Learned {
   histogram: DurationHistogram

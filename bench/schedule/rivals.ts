@@ -1,5 +1,5 @@
-import { fixedSchedule } from '../../packages/server/src/poller/schedule/fixed-schedule.ts'
-import { intervalAt } from '../../packages/server/src/poller/schedule/poll-plan.ts'
+import { fixedSchedule } from '../../packages/server/src/work/poll/schedule/fixed-schedule.ts'
+import { intervalAt } from '../../packages/server/src/work/poll/schedule/poll-plan.ts'
 import { type Measured, measure, mixToPolls } from './measure.ts'
 import { optimalAges } from './optimal-ages.ts'
 import { finishedBy, type Workload } from './workloads.ts'

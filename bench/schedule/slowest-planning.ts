@@ -1,5 +1,5 @@
-import { emptyHistogram } from '../../packages/server/src/poller/schedule/duration-histogram.ts'
-import { planPolls } from '../../packages/server/src/poller/schedule/plan-polls.ts'
+import { emptyHistogram } from '../../packages/server/src/work/poll/schedule/duration-histogram.ts'
+import { planPolls } from '../../packages/server/src/work/poll/schedule/plan-polls.ts'
 
 /** The median time of planning, for the histogram and price that take longest: durations up to 2 h, no hurry. */
 export function slowestPlanningMs(): number {

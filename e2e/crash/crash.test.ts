@@ -50,7 +50,7 @@ const DANGEROUS: Dangerous[] = [
   },
   {
     title: 'with the submit claimed',
-    file: 'engine/run-submit.ts',
+    file: 'work/send/run-send.ts',
     text: '(await markSending(',
     moment: 'before',
     outcome: 'completed',
@@ -58,7 +58,7 @@ const DANGEROUS: Dangerous[] = [
   },
   {
     title: 'inside the transaction that marks it as being sent',
-    file: 'tasks/mark-sending.ts',
+    file: 'work/send/mark-sending.ts',
     text: 'const marked = await tx',
     moment: 'after',
     outcome: 'completed',
@@ -66,7 +66,7 @@ const DANGEROUS: Dangerous[] = [
   },
   {
     title: 'between the mark and the create',
-    file: 'engine/run-submit.ts',
+    file: 'work/send/run-send.ts',
     text: '(await markSending(',
     moment: 'after',
     outcome: 'SUBMIT_UNKNOWN',
@@ -74,7 +74,7 @@ const DANGEROUS: Dangerous[] = [
   },
   {
     title: 'with the reply to the create read and not yet written down',
-    file: 'engine/run-submit.ts',
+    file: 'work/send/run-send.ts',
     text: 'await provider.create(',
     moment: 'after',
     outcome: 'SUBMIT_UNKNOWN',
@@ -82,7 +82,7 @@ const DANGEROUS: Dangerous[] = [
   },
   {
     title: 'inside the transaction that writes the external id down',
-    file: 'tasks/accept-task.ts',
+    file: 'work/send/accept-task.ts',
     text: 'await tx`delete from holdfast.work',
     moment: 'after',
     outcome: 'SUBMIT_UNKNOWN',
@@ -90,7 +90,7 @@ const DANGEROUS: Dangerous[] = [
   },
   {
     title: 'when the external id has been committed',
-    file: 'engine/until-written.ts',
+    file: 'database/until-written.ts',
     text: 'await write()',
     moment: 'after',
     hit: 1,
@@ -99,7 +99,7 @@ const DANGEROUS: Dangerous[] = [
   },
   {
     title: 'with the answer to a poll in hand',
-    file: 'engine/run-poll.ts',
+    file: 'work/poll/run-poll.ts',
     text: 'await provider.query(',
     moment: 'after',
     outcome: 'completed',
@@ -123,7 +123,7 @@ const DANGEROUS: Dangerous[] = [
   },
   {
     title: 'when the end has been committed and nobody was told',
-    file: 'engine/run-poll.ts',
+    file: 'work/poll/run-poll.ts',
     text: 'const result = await context.settle(',
     moment: 'after',
     outcome: 'completed',
@@ -141,8 +141,8 @@ const COPYING: Pick<Dangerous, 'title' | 'file' | 'text' | 'moment'>[] = [
   },
   {
     title: 'with the file claimed',
-    file: 'engine/run-mirrors.ts',
-    text: 'const claimed = await claimMirrors(',
+    file: 'work/copy/create-copies.ts',
+    text: 'const claimed = await claimCopies(',
     moment: 'after',
   },
   {
@@ -159,19 +159,19 @@ const COPYING: Pick<Dangerous, 'title' | 'file' | 'text' | 'moment'>[] = [
   },
   {
     title: 'with the object stored and not written down',
-    file: 'artifacts/copy-file.ts',
+    file: 'work/copy/copy-file.ts',
     text: 'await objects.put(',
     moment: 'after',
   },
   {
     title: 'inside the transaction that writes it down',
-    file: 'artifacts/mark-stored.ts',
+    file: 'work/copy/mark-stored.ts',
     text: 'const stored = await transaction(',
     moment: 'during',
   },
   {
     title: 'when it is written down and nobody was told',
-    file: 'engine/run-mirror.ts',
+    file: 'work/copy/run-copy.ts',
     text: 'const stored = await written(',
     moment: 'after',
   },
@@ -193,7 +193,7 @@ const SWEEPING: (Pick<Dangerous, 'title' | 'file' | 'text' | 'moment'> & {
   {
     title: 'while a silent task is being given up',
     scenario: 'falls silent',
-    file: 'sweeps/sweep-silent.ts',
+    file: 'work/poll/sweep-silent.ts',
     text: 'const result = await sparingOthers(',
     moment: 'during',
     outcome: 'SILENT_TOO_LONG',

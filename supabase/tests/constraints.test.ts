@@ -153,7 +153,7 @@ const VIOLATIONS: Record<string, string[]> = {
     `insert into holdfast.work (task_id, kind, provider) values (:pending, 'dance', 'kie')`,
   ],
   one_step_of_a_kind_per_task: [
-    `insert into holdfast.work (task_id, kind, provider) values (:pending, 'submit', 'kie')`,
+    `insert into holdfast.work (task_id, kind, provider) values (:pending, 'send', 'kie')`,
     `insert into holdfast.work (task_id, kind, provider) values (:running, 'poll', 'kie')`,
   ],
   work_lane_is_known: [`update holdfast.work set lane = 'vip'`],

@@ -263,7 +263,7 @@ describe('row-level security (S1)', () => {
     }
     await as('service_role', null, async (tx) => {
       await tx`insert into holdfast.tasks (user_id, type, provider) values ('cy', 'image', 'kie')`
-      await tx`insert into holdfast.work (task_id, kind, provider) select id, 'submit', 'kie' from holdfast.tasks where user_id = 'cy'`
+      await tx`insert into holdfast.work (task_id, kind, provider) select id, 'send', 'kie' from holdfast.tasks where user_id = 'cy'`
       expect((await tx`delete from holdfast.tasks where user_id = 'cy'`).count).toBe(1)
     })
   })

@@ -2,9 +2,10 @@ import { resolve } from 'node:path'
 import { LANES, type Lane } from '@holdfast/shared'
 import { checkJwtAuth, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
 import { CREDIT_ENVIRONMENT, type CreditSettings, readCreditSettings } from './credit-settings.ts'
-import { checkEndpoints, type TaskEvent, type WebhookEndpoint } from './deliveries/endpoint.ts'
 import { type ObjectSettings, readAddress, readObjectSettings } from './objects/object-settings.ts'
 import { PROVIDER_ENVIRONMENT, type ProviderSettings, readProviderSettings } from './provider-settings.ts'
+import { parseRouteByPlan, type RouteByPlan } from './tasks/route-by-plan.ts'
+import { checkEndpoints, type TaskEvent, type WebhookEndpoint } from './work/deliver/endpoint.ts'
 
 /** What the environment says. Read once, here; nothing else looks at `process.env`. */
 export interface Config {
@@ -33,6 +34,8 @@ export interface Config {
   bus: 'memory' | 'postgres' | 'redis' | null
   streamsPerUser: number | null
   lanes: Lane[] | null
+  /** Null: the usual lanes of each plan. */
+  routeByPlan: RouteByPlan | null
   tasksPerMinute: number | null
   unfinishedTasks: number | null
   requestsPerMinute: { user: number | null; address: number | null }
@@ -83,6 +86,10 @@ export const ENVIRONMENT: [name: string, meaning: string][] = [
   ['REDIS_URL', 'Redis for the bus and the progress of running tasks, and for the lock with LOCK=redis'],
   ['STREAMS_PER_USER', 'how many streams a user may have open at one process (20)'],
   ['LANES', 'lanes that this process serves, separated by commas (all)'],
+  [
+    'ROUTE_BY_PLAN',
+    'lanes of each plan, such as enterprise=enterprise_exclusive,pro=vip_short/vip_long for short and long tasks (those, for every plan but free)',
+  ],
   ['TASKS_PER_MINUTE', 'how many tasks a user may create in a minute (60)'],
   ['TASKS_UNFINISHED', 'how many tasks of a user may be unfinished at a time (100)'],
   ['REQUESTS_PER_MINUTE', 'how many requests a minute each process takes of one user (600)'],
@@ -142,6 +149,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     bus: busKind(env.BUS),
     streamsPerUser: positive('STREAMS_PER_USER', env.STREAMS_PER_USER),
     lanes: readLanes(env.LANES),
+    routeByPlan: readRoute(env.ROUTE_BY_PLAN),
     tasksPerMinute: positive('TASKS_PER_MINUTE', env.TASKS_PER_MINUTE),
     unfinishedTasks: positive('TASKS_UNFINISHED', env.TASKS_UNFINISHED),
     requestsPerMinute: {
@@ -267,6 +275,16 @@ function readLanes(value: string | undefined): Lane[] | null {
   const known = names.filter((name): name is Lane => LANES.some((lane) => lane === name))
   if (known.length < names.length) throw new Error(`LANES is "${value}"; the lanes are ${LANES.join(', ')}.`)
   return known
+}
+
+function readRoute(value: string | undefined): RouteByPlan | null {
+  const given = text(value)
+  if (given === null) return null
+  try {
+    return parseRouteByPlan(given)
+  } catch (error) {
+    throw new Error(`ROUTE_BY_PLAN: ${error instanceof Error ? error.message : error}`, { cause: error })
+  }
 }
 
 function hops(name: string, value: string | undefined): number | null {

@@ -5,19 +5,17 @@ import type { Hono } from 'hono'
 import type { Logger } from 'pino'
 import { createAlerts } from './alerts/create-alerts.ts'
 import type { AlertWebhook } from './alerts/post-alert.ts'
-import { defaultMirrorOptions, type MirrorOptions } from './artifacts/mirror-options.ts'
 import { createSignUrls } from './artifacts/signed-urls.ts'
 import { createSourceOpener } from './artifacts/source/open-source.ts'
 import type { Authenticate } from './auth/authenticate.ts'
 import { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
+import { rememberTokens } from './auth/remember-tokens.ts'
 import { createServiceKeys } from './auth/service-keys.ts'
 import type { Bus } from './bus/bus.ts'
 import { createMemoryBus } from './bus/memory-bus.ts'
 import { connect, openPool, type Sql } from './database/connect.ts'
 import { createReadiness } from './database/create-readiness.ts'
 import { migrate } from './database/migrate.ts'
-import { checkEndpoints, type WebhookEndpoint } from './deliveries/endpoint.ts'
-import { createEngine, defaultEngineOptions, type EngineOptions } from './engine/engine.ts'
 import type { HotStore } from './hot/hot-store.ts'
 import { createMemoryHot } from './hot/memory-hot.ts'
 import type { Lock } from './locks/lock.ts'
@@ -43,17 +41,19 @@ import { defaultRetention, type Retention } from './sweeps/sweep-old-rows.ts'
 import { createAftermath } from './tasks/aftermath.ts'
 import { type PriorityByPlan, toChoosePriority } from './tasks/choose-priority.ts'
 import { createSettle } from './tasks/create-settle.ts'
-import { createTask } from './tasks/create-task.ts'
+import { createSubmit } from './tasks/create-submit.ts'
 import { type KeepResults, keepByPlan } from './tasks/keep-results.ts'
 import { createPresenter } from './tasks/present-tasks.ts'
+import { type RouteByPlan, routeByPlan } from './tasks/route-by-plan.ts'
 import { createSave } from './tasks/save-task.ts'
 import { defaultTaskTypes, type TaskTypes } from './tasks/task-types.ts'
-import { createUserTurns } from './tasks/user-turns.ts'
+import { defaultMirrorOptions, type MirrorOptions } from './work/copy/copy-options.ts'
+import { checkEndpoints, type WebhookEndpoint } from './work/deliver/endpoint.ts'
+import { ENDPOINTS } from './work/wake-ups.ts'
+import { createEngine, defaultEngineOptions, type EngineOptions } from './work/workers.ts'
 
 const DEFAULT_TASKS_PER_MINUTE = 60
 const DEFAULT_UNFINISHED_TASKS = 100
-/** Creates of one user that may wait for each other in this process. */
-const MOST_CREATES_WAITING = 128
 
 export interface HoldfastConfig extends PluginSettings {
   /**
@@ -86,7 +86,12 @@ export interface HoldfastConfig extends PluginSettings {
   bus?: Bus
   /** Where progress goes before it goes to the database: `createRedisHot`. Closed by `stop`. @default memory */
   hot?: HotStore
-  /** Which lane a new task goes to. @default `free_default` for all */
+  /**
+   * Which lanes the tasks of a plan go to; those of plans that are not named go to `free_default`.
+   * @default `enterprise` its own, `free` and no plan `free_default`, every other plan `vip_short` or `vip_long`
+   */
+  routeByPlan?: RouteByPlan
+  /** Which lane a new task goes to. @default as `routeByPlan` says */
   route?: RouteTask
   /** Where result files are copied to. @default nowhere: users see the providers' own URLs, which soon die */
   objects?: ObjectStore
@@ -181,8 +186,10 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
       )
     }
   }
-  const authenticate = typeof config.auth === 'function' ? config.auth : createJwtAuthenticate(config.auth)
-  const bus = config.bus ?? createMemoryBus()
+  // A function of the app's own may know more than the token says, and is asked each time.
+  const authenticate =
+    typeof config.auth === 'function' ? config.auth : rememberTokens(createJwtAuthenticate(config.auth))
+  const bus = wakingDeliveries(config.bus ?? createMemoryBus(), config.webhooks ?? [])
   const hot = config.hot ?? createMemoryHot()
   const lock = config.lock ?? createNoLock()
   const stopping = new AbortController()
@@ -224,14 +231,13 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     { ...defaultEngineOptions, ...config.engine },
   )
   bus.onWork(engine.wake)
-  const takeTurn = createUserTurns(MOST_CREATES_WAITING)
   const { unfinishedTasks = DEFAULT_UNFINISHED_TASKS } = config
   const streams = { ...defaultStreamOptions, ...config.streams }
   const app = createApp({
     sql,
     ready: readiness.ready,
     isLockAway: () => lock.isAway?.() ?? false,
-    submit: (input) => createTask(sql, types, input, plugins, takeTurn),
+    submit: createSubmit({ sql, types, plugins }),
     settle,
     save: createSave({ sql, plugins, log }),
     present,
@@ -239,8 +245,8 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     conversations: config.conversations ?? true,
     credits: config.credits ?? false,
     bus,
-    // Whoever works looks at once: here, or at the replica that holds the lock.
-    engine: { wake: () => bus.publishWork() },
+    // The replica that does it looks at once: this one, or the one that holds the lock.
+    wakeWorkers: (hint) => bus.publishWork(hint),
     authenticate,
     isServiceKey: createServiceKeys(config.serviceKeys ?? []),
     providers,
@@ -248,7 +254,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     log,
     metrics,
     metricsToken: config.metricsToken ?? null,
-    route: config.route ?? (() => 'free_default'),
+    route: config.route ?? ((task) => routeByPlan(task, types, config.routeByPlan)),
     keepResults: config.keepResults ?? keepByPlan,
     choosePriority: toChoosePriority(config.priorityByPlan ?? {}),
     room: (plan) => ({
@@ -310,6 +316,18 @@ function openDatabase(database: string | Sql) {
   if (typeof database !== 'string') return { sql: database, ownPool: null }
   const ownPool = { url: database, ...openPool(database) }
   return { sql: ownPool.sql, ownPool }
+}
+
+/** What changes for a user may be something to tell the app's endpoints. */
+function wakingDeliveries(bus: Bus, webhooks: readonly WebhookEndpoint[]): Bus {
+  if (webhooks.length === 0) return bus
+  return {
+    ...bus,
+    publish(...change) {
+      bus.publish(...change)
+      bus.publishWork({ kind: 'deliver', of: ENDPOINTS })
+    },
+  }
 }
 
 /** Stores on the network serve their files themselves. */

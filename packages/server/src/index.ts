@@ -2,7 +2,6 @@ import './require-node.ts'
 
 export type { TaskTypesOf } from '@holdfast/shared'
 export type { AlertForm, AlertWebhook } from './alerts/post-alert.ts'
-export type { MirrorOptions } from './artifacts/mirror-options.ts'
 export type { Authenticate, Identity } from './auth/authenticate.ts'
 export { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authenticate.ts'
 export type { Bus, Hint, Reach } from './bus/bus.ts'
@@ -10,7 +9,6 @@ export { postgresChannel } from './bus/postgres-channel.ts'
 export { redisChannel } from './bus/redis-channel.ts'
 export { createReplicatedBus } from './bus/replicated-bus.ts'
 export { createHoldfast, type Holdfast, type HoldfastConfig } from './create-holdfast.ts'
-export type { EngineOptions } from './engine/engine.ts'
 export { HoldfastError } from './errors.ts'
 export type { HotStore, ProgressReport } from './hot/hot-store.ts'
 export { createRedisHot } from './hot/redis-hot.ts'
@@ -85,3 +83,5 @@ export {
   type TaskType,
   type TaskTypes,
 } from './tasks/task-types.ts'
+export type { MirrorOptions } from './work/copy/copy-options.ts'
+export type { EngineOptions } from './work/workers.ts'

@@ -80,9 +80,9 @@ export function describeBus(name: string, makeBus: () => OpenReplica): void {
       const leave = bus.onWork(() => {
         woken += 1
       })
-      bus.publishWork()
+      bus.publishWork({ kind: 'send', of: 'kie' })
       leave()
-      bus.publishWork()
+      bus.publishWork({ kind: 'send', of: 'kie' })
       expect(woken).toBe(1)
     })
 
@@ -150,7 +150,7 @@ export function describeReplicas(name: string, makeBus: () => OpenReplica): void
       one.publish('bob', 'changed', 'here')
       one.publish('cy', 'progressed')
       one.publish('cy', 'changed', 'elsewhere')
-      one.publishWork()
+      one.publishWork({ kind: 'send', of: 'kie' })
       await until(() => heard.length > 1 && woken > 0)
       expect(heard.toSorted()).toEqual(['ada progressed', 'cy changed'])
     })

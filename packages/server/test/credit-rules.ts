@@ -34,7 +34,7 @@ export async function findCreditViolations(sql: Sql): Promise<string[]> {
     from holdfast.tasks t left join per_task p on p.task_id = t.id
     where t.finished_at is not null and t.credits_held > 0 and coalesce(p.captures + p.refunds, 0) = 0
       -- Cancelled while its create was under way: the work that finds out what became of it is still there.
-      and not (t.status = 'cancelled' and exists (select from holdfast.work w where w.task_id = t.id and w.kind = 'submit'))
+      and not (t.status = 'cancelled' and exists (select from holdfast.work w where w.task_id = t.id and w.kind = 'send'))
     union all
     select format('task %s has not ended, but its hold has', t.id)
     from holdfast.tasks t join per_task p on p.task_id = t.id

@@ -4,13 +4,13 @@ import type { Sql } from '../src/database/connect.ts'
 import { conversationsPlugin } from '../src/plugins/conversations/conversations-plugin.ts'
 import type { CreditsOptions } from '../src/plugins/credits/credits-options.ts'
 import { createCreditsPlugin } from '../src/plugins/credits/credits-plugin.ts'
-import { acceptTask } from '../src/tasks/accept-task.ts'
 import { createAftermath } from '../src/tasks/aftermath.ts'
-import { concludeCreate } from '../src/tasks/conclude-create.ts'
 import { type CreateTaskInput, createTask, type Submit } from '../src/tasks/create-task.ts'
-import { markSending } from '../src/tasks/mark-sending.ts'
 import type { Settlement } from '../src/tasks/settle-task.ts'
 import type { TaskType, TaskTypes } from '../src/tasks/task-types.ts'
+import { acceptTask } from '../src/work/send/accept-task.ts'
+import { concludeCreate } from '../src/work/send/conclude-create.ts'
+import { markSending } from '../src/work/send/mark-sending.ts'
 import { scriptedTypes } from './scripted-types.ts'
 import { createTestSettle } from './settle-task.ts'
 
@@ -64,7 +64,7 @@ export function createCreditsWorld(
     /** The create leaves for the provider. */
     async send(taskId: string): Promise<boolean> {
       const [work] = await sql<{ workId: string; epoch: number }[]>`
-        select id::text as "workId", epoch from holdfast.work where task_id = ${taskId} and kind = 'submit'
+        select id::text as "workId", epoch from holdfast.work where task_id = ${taskId} and kind = 'send'
       `
       return work ? markSending(sql, taskId, work) : false
     },

@@ -1,8 +1,8 @@
 import type { Task } from '@holdfast/shared'
 import type { CreateTaskBody } from '@holdfast/shared/schemas'
 import type { Sql } from '../src/database/connect.ts'
-import { acceptTask } from '../src/tasks/accept-task.ts'
 import { createTask } from '../src/tasks/create-task.ts'
+import { acceptTask } from '../src/work/send/accept-task.ts'
 import { scriptedTypes } from './scripted-types.ts'
 
 export interface MakeTaskOptions extends Partial<CreateTaskBody> {

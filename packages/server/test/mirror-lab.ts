@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
 import type { AlertNotice } from '../src/alerts/alert.ts'
-import type { MirrorOptions } from '../src/artifacts/mirror-options.ts'
 import { createSourceOpener } from '../src/artifacts/source/open-source.ts'
 import type { Bus } from '../src/bus/bus.ts'
 import { createMemoryBus } from '../src/bus/memory-bus.ts'
 import type { Sql } from '../src/database/connect.ts'
-import { createEngine, defaultEngineOptions, type Engine } from '../src/engine/engine.ts'
 import { createNoLock } from '../src/locks/no-lock.ts'
 import { createMetrics } from '../src/metrics/metrics.ts'
 import { createFilesystemStore, type FilesystemStore } from '../src/objects/filesystem-store.ts'
 import type { ObjectStore } from '../src/objects/object-store.ts'
 import type { Provider } from '../src/providers/provider.ts'
+import type { MirrorOptions } from '../src/work/copy/copy-options.ts'
+import { createEngine, defaultEngineOptions, type Engine } from '../src/work/workers.ts'
 import { createMemoryLog } from './memory-log.ts'
 import { createScriptedProvider } from './scripted-provider.ts'
 import { scriptedTypes } from './scripted-types.ts'
@@ -132,14 +132,14 @@ export async function openMirrorLab() {
       return sql<WorkRow[]>`
         select attempts, epoch, (extract(epoch from due_at - now()) * 1000)::float8 as "dueMs",
           (extract(epoch from needed_by - now()) * 1000)::float8 as "neededMs"
-        from holdfast.work where task_id = ${taskId} and kind = 'mirror' order by part
+        from holdfast.work where task_id = ${taskId} and kind = 'copy' order by part
       `
     },
     /** What waits to be tried again is tried now. What is claimed, for less time than any wait, is let be. */
     async tryNow(taskId: string): Promise<void> {
       await sql`
         update holdfast.work set due_at = now()
-        where task_id = ${taskId} and kind = 'mirror' and due_at > now() + interval '700 ms'
+        where task_id = ${taskId} and kind = 'copy' and due_at > now() + interval '700 ms'
       `
     },
     async read(key: string): Promise<Buffer | null> {

@@ -1,34 +1,35 @@
 import type { Sql } from '../src/database/connect.ts'
 import { giveUp } from '../src/dead-letters/give-up.ts'
-import { claimCancels } from '../src/engine/claim-cancels.ts'
-import { claimPolls } from '../src/engine/claim-polls.ts'
-import { claimSubmits } from '../src/engine/claim-submits.ts'
 import { ALL_LANES } from '../src/engine/lanes.ts'
-import { rescheduleWork } from '../src/engine/reschedule-work.ts'
-import type { WorkKind } from '../src/engine/work-kind.ts'
-import { acceptTask } from '../src/tasks/accept-task.ts'
+import type { WorkName } from '../src/engine/work-kind.ts'
 import { createAftermath } from '../src/tasks/aftermath.ts'
-import { concludeCreate } from '../src/tasks/conclude-create.ts'
-import { markSending, unmarkSending } from '../src/tasks/mark-sending.ts'
 import type { Settlement, SettleResult } from '../src/tasks/settle-task.ts'
+import { reschedulePolls } from '../src/work/poll/reschedule-polls.ts'
+import { acceptTask } from '../src/work/send/accept-task.ts'
+import { acceptTogether } from '../src/work/send/accept-together.ts'
+import { concludeCreate } from '../src/work/send/conclude-create.ts'
+import { unmarkSending } from '../src/work/send/mark-sending.ts'
+import { claimCancels, claimPolls, claimSends } from './claim-works.ts'
 import { setProgress } from './set-progress.ts'
 import { createTestSettle } from './settle-task.ts'
 
-/** A step that a worker has claimed and not finished. `sending`: the create has left, and its answer is awaited. */
+type ModelKind = Extract<WorkName, 'send' | 'poll' | 'cancel'>
+
+/**
+ * A step that a worker has claimed and not finished. `sending`: the claim has marked it, the create has left, and its
+ * answer is awaited.
+ */
 export interface HeldClaim {
-  kind: WorkKind
+  kind: ModelKind
   phase: 'claimed' | 'sending'
   workId: string
   epoch: number
   taskId: string
-  /** As the claim found it: somebody may have sent it already. */
-  mayHaveBeenSent: boolean
 }
 
 /** What a step did, as far as the rules speak about it. */
 export type Deed =
   | { kind: 'claimed'; claims: HeldClaim[] }
-  | { kind: 'marked'; taskId: string }
   | { kind: 'unmarked'; taskId: string }
   | { kind: 'accepted'; taskId: string; result: 'running' | 'ended-meanwhile' }
   | { kind: 'settle'; taskId: string; result: SettleResult['kind'] }
@@ -73,8 +74,12 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
   /** As whoever has the reply to a create does, or has given up waiting for it. */
   const conclude = async (taskId: string, fence?: { workId: string; epoch: number }) =>
     (await concludeCreate(sql, aftermath, { taskId, fate: fence ? 'lost' : 'not-accepted', fence })) !== null
-  const claims: Record<WorkKind, typeof claimSubmits | typeof claimPolls | typeof claimCancels> = {
-    submit: claimSubmits,
+  type Claim =
+    | typeof claimPolls
+    | typeof claimCancels
+    | ((...args: Parameters<typeof claimPolls>) => ReturnType<typeof claimSends>)
+  const claims: Record<ModelKind, Claim> = {
+    send: (own, options) => claimSends(own, { ...options, types: ['image'] }),
     poll: claimPolls,
     cancel: claimCancels,
   }
@@ -82,21 +87,14 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
   async function submit(claim: HeldClaim, outcome: number): Promise<Acted> {
     const { taskId, workId, epoch } = claim
     const fence = { workId, epoch }
-    if (claim.phase === 'claimed') {
-      if (claim.mayHaveBeenSent) return decided(claim)
-      const wrote = await markSending(sql, taskId, fence)
-      if (wrote) held.push({ ...claim, phase: 'sending' })
-      return {
-        deed: wrote ? { kind: 'marked', taskId } : { kind: 'nothing' },
-        fenced: { ...fence, wrote },
-      }
-    }
+    // Somebody may have sent it already.
+    if (claim.phase === 'claimed') return decided(claim)
     switch (outcome) {
       case 0:
       case 1:
       case 6:
       case 7: {
-        const result = await acceptTask(sql, {
+        const accepted = {
           taskId,
           externalId: `external-${taskId}`,
           provider: provider(),
@@ -104,7 +102,9 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
           expectedMs: 1_000,
           firstPollMs: 0,
           canCancel: true,
-        })
+        }
+        const [together] = outcome === 6 ? [] : await acceptTogether(sql, [accepted])
+        const result = together ? { kind: 'running' as const } : await acceptTask(sql, accepted)
         // The connection may break before it hears so: then it is written again, later.
         if (outcome === 1) held.push(claim)
         return { deed: { kind: 'accepted', taskId, result: result.kind } }
@@ -125,7 +125,7 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
       }
       case 4: {
         const letter = { taskId, userId: 'ada', provider: provider(), lane: 'free_default', attempts: 2 }
-        const result = await giveUp(settle, failed, { ...letter, kind: 'submit', reason: 'refused' })
+        const result = await giveUp(settle, failed, { ...letter, kind: 'send', reason: 'refused' })
         if (result.kind === 'already-ended') await conclude(taskId)
         return { deed: { kind: 'settle', taskId, result: result.kind } }
       }
@@ -152,7 +152,7 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
         await setProgress(sql, taskId, 50)
         return { deed: { kind: 'nothing' } }
       default: {
-        const refused = await rescheduleWork(sql, [
+        const refused = await reschedulePolls(sql, [
           { taskId, workId, epoch, delayMs: 0, heard: outcome === 5 },
         ])
         return { deed: { kind: 'nothing' }, fenced: { workId, epoch, wrote: refused === 0 } }
@@ -192,11 +192,11 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
         leaseMs,
       }
       const news: HeldClaim[] = []
-      for (const kind of ['submit', 'poll', 'cancel'] as const) {
+      for (const kind of ['send', 'poll', 'cancel'] as const) {
         for (const work of await claims[kind](sql, options)) {
           const { workId, epoch, taskId } = work
-          const mayHaveBeenSent = 'sendingAt' in work && work.sendingAt !== null
-          news.push({ kind, phase: 'claimed', workId, epoch, taskId, mayHaveBeenSent })
+          const phase = 'isMarked' in work && work.isMarked ? 'sending' : 'claimed'
+          news.push({ kind, phase, workId, epoch, taskId })
         }
       }
       held.push(...news)
@@ -205,7 +205,7 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
     async act(pick, outcome) {
       const [claim] = held.splice(pick % Math.max(1, held.length), 1)
       if (!claim) return { deed: { kind: 'nothing' } }
-      if (claim.kind === 'submit') return submit(claim, outcome)
+      if (claim.kind === 'send') return submit(claim, outcome)
       return claim.kind === 'poll' ? poll(claim, outcome) : cancel(claim)
     },
     die() {

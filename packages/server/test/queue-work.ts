@@ -1,10 +1,10 @@
 import type { Lane } from '@holdfast/shared'
 import type { Sql } from '../src/database/connect.ts'
-import type { WorkKind } from '../src/engine/work-kind.ts'
+import type { WorkName } from '../src/engine/work-kind.ts'
 
 export interface QueuedWork {
   provider: string
-  kind: WorkKind
+  kind: WorkName
   count?: number
   lane?: Lane
   userId?: string
@@ -31,7 +31,7 @@ export function queueWork(sql: Sql, work: QueuedWork): Promise<string[]> {
       insert into holdfast.provider_jobs (task_id, provider, trace_id)
       select id, ${provider}, 'trace' from unnest(${ids}::uuid[]) as t (id)
     `
-    if (kind !== 'submit') {
+    if (kind !== 'send') {
       await tx`
         update holdfast.provider_jobs set sending_at = now() - ${ageMs}::float8 * interval '1 ms',
           external_id = 'external-' || task_id, accepted_at = now() - ${ageMs}::float8 * interval '1 ms'

@@ -35,7 +35,7 @@ export function seedUser(sql: Sql, userId: string): Promise<Seeded> {
     await tx`insert into holdfast.messages (id, conversation_id, user_id, role, content, task_id) values (${messageId}, ${conversationId}, ${userId}, 'assistant', 'a fox', ${completedTaskId})`
     await tx`update holdfast.tasks set status = 'completed', finished_at = now(), message_id = ${messageId} where id = ${completedTaskId}`
     await tx`insert into holdfast.artifacts (task_id, message_id, user_id, ordinal, source_url) values (${completedTaskId}, ${messageId}, ${userId}, 0, 'https://provider.example/fox.png')`
-    await tx`insert into holdfast.work (task_id, kind, provider, due_at) values (${runningTaskId}, 'poll', 'kie', 'infinity'), (${pendingTaskId}, 'submit', 'kie', 'infinity')`
+    await tx`insert into holdfast.work (task_id, kind, provider, due_at) values (${runningTaskId}, 'poll', 'kie', 'infinity'), (${pendingTaskId}, 'send', 'kie', 'infinity')`
     await tx`insert into holdfast.idempotency_keys (user_id, key, body_hash, task_id) values (${userId}, 'seeded', 'hash', ${pendingTaskId})`
     await tx`insert into holdfast.credit_accounts (user_id, balance) values (${userId}, 100)`
     await tx`insert into holdfast.credit_ledger (user_id, task_id, kind, amount) values (${userId}, ${completedTaskId}, 'hold', 10)`

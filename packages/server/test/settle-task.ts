@@ -1,8 +1,9 @@
 import type { Sql } from '../src/database/connect.ts'
+import type { Fence } from '../src/engine/claim.ts'
 import { conversationsPlugin } from '../src/plugins/conversations/conversations-plugin.ts'
 import type { Plugin } from '../src/plugins/plugin.ts'
 import { createSettle, type Settle, type SettleParts } from '../src/tasks/create-settle.ts'
-import type { Fence, Settlement, SettleResult } from '../src/tasks/settle-task.ts'
+import type { Settlement, SettleResult } from '../src/tasks/settle-task.ts'
 import { createMemoryLog } from './memory-log.ts'
 
 /** Ends tasks as a server does, with messages unless told otherwise, and without pauses. */

@@ -24,7 +24,7 @@ export async function writeArtifacts(
       returning ordinal, source_expires_at
     )
     insert into holdfast.work (task_id, kind, part, provider, lane, needed_by)
-    select t.id, 'mirror', written.ordinal, t.provider, t.lane, written.source_expires_at
+    select t.id, 'copy', written.ordinal, t.provider, t.lane, written.source_expires_at
     from written join holdfast.tasks t on t.id = ${task.id} where ${mirror}
   `
 }

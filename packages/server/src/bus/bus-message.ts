@@ -1,10 +1,11 @@
+import type { WorkHint } from '../engine/look-for-work.ts'
 import type { Hint, OpenedStream } from './bus.ts'
 
 /** What replicas tell each other. Ids of users only: the truth is in the database. */
 export type BusMessage =
   | { from: string; kind: Hint; users: string[] }
-  /** There is work to look for; of nobody in particular. */
-  | { from: string; kind: 'work'; users: string[] }
+  /** There is work to look for, in these queues; in any, where an earlier release says so. */
+  | { from: string; kind: 'work'; users: string[]; queues?: WorkHint[] }
   /** Who is watched at the sender: all of them, from `isFirst` to `isLast`. */
   | { from: string; kind: 'watching'; users: string[]; isFirst: boolean; isLast: boolean }
   | { from: string; kind: 'watch' | 'unwatch'; users: string[] }
@@ -38,11 +39,20 @@ export function readBusMessage(text: string): BusMessage | null {
       KINDS.includes(value.kind) &&
       Array.isArray(value.users) &&
       value.users.every((user: unknown) => typeof user === 'string') &&
+      (value.queues === undefined || (Array.isArray(value.queues) && value.queues.every(isWorkHint))) &&
       (value.kind !== 'opened' || (Array.isArray(value.streams) && value.streams.every(isOpenedStream)))
     return isOne ? value : null
   } catch {
     return null
   }
+}
+
+function isWorkHint(value: Partial<WorkHint> | null): boolean {
+  return (
+    typeof value?.kind === 'string' &&
+    typeof value.of === 'string' &&
+    (value.inMs === undefined || Number.isFinite(value.inMs))
+  )
 }
 
 function isOpenedStream(value: Partial<OpenedStream> | null): boolean {

@@ -1,3 +1,5 @@
+import type { WorkHint } from '../engine/look-for-work.ts'
+
 /**
  * - `changed`: a row of this user's was written; look it up.
  * - `progressed`: only the hot progress of running tasks rose; the database knows nothing new.
@@ -26,10 +28,10 @@ export interface Bus {
   subscribe(userId: string, listener: (hint: Hint) => void): () => void
   /** Whether anyone watches this user's tasks right now, at any replica, so that they are worth polling faster. */
   isWatched(userId: string): boolean
-  /** There may be due work, say because a task was submitted: whoever works should look now. */
-  publishWork(): void
-  /** Returns the undo. */
-  onWork(listener: () => void): () => void
+  /** There is due work in a queue, say because a task was submitted: the replica that does it should look now. */
+  publishWork(hint: WorkHint): void
+  /** `hint` is null where anything may be due. Returns the undo. */
+  onWork(listener: (hint: WorkHint | null) => void): () => void
   /** A stream is open here, so that other replicas end an older one of the same browser. */
   publishOpened(stream: OpenedStream): void
   /** Hears of streams that opened at other replicas. Returns the undo. */

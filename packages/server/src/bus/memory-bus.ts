@@ -1,9 +1,16 @@
+import type { WorkHint } from '../engine/look-for-work.ts'
 import type { Bus, Hint } from './bus.ts'
 
+/** What a bus over several replicas needs besides. */
+export interface LocalBus extends Bus {
+  /** Anything may be due. */
+  publishAnyWork(): void
+}
+
 /** For one process. */
-export function createMemoryBus(): Bus {
+export function createMemoryBus(): LocalBus {
   const listeners = new Map<string, Set<(hint: Hint) => void>>()
-  const workers = new Set<() => void>()
+  const workers = new Set<(queue: WorkHint | null) => void>()
 
   return {
     publish(userId, hint = 'changed', reach = 'all') {
@@ -20,8 +27,11 @@ export function createMemoryBus(): Bus {
       }
     },
     isWatched: (userId) => listeners.has(userId),
-    publishWork() {
-      for (const worker of workers) worker()
+    publishWork(hint) {
+      for (const worker of workers) worker(hint)
+    },
+    publishAnyWork() {
+      for (const worker of workers) worker(null)
     },
     onWork(listener) {
       workers.add(listener)

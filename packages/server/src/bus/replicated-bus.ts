@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import type { Logger } from 'pino'
+import type { WorkHint } from '../engine/look-for-work.ts'
 import { outageLogOf } from '../outage-log.ts'
 import type { Bus, OpenedStream } from './bus.ts'
 import { type BusMessage, inPieces, readBusMessage } from './bus-message.ts'
@@ -45,7 +46,7 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
   /** By user and browser. */
   const opened = new Map<string, OpenedStream>()
   const hearers = new Set<(stream: OpenedStream) => void>()
-  let hasWork = false
+  const work = new Map<string, WorkHint>()
   let gathering: NodeJS.Timeout | undefined
   let heardAt = now()
   let sending = Promise.resolve()
@@ -64,7 +65,10 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       if (message.kind === 'changed' || message.kind === 'progressed') {
         for (const user of message.users) local.publish(user, message.kind)
       }
-      if (message.kind === 'work') local.publishWork()
+      if (message.kind === 'work') {
+        if (!message.queues) local.publishAnyWork()
+        for (const queue of message.queues ?? []) local.publishWork(queue)
+      }
       if (message.kind === 'hello') announce()
       if (message.kind === 'missed') lookHere()
       if (message.kind === 'opened') {
@@ -128,7 +132,7 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
 
   /** Anything may have changed. */
   function lookHere(): void {
-    local.publishWork()
+    local.publishAnyWork()
     for (const user of watchers.keys()) local.publish(user)
   }
 
@@ -154,8 +158,8 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
     }
     gathering = undefined
     const messages: BusMessage[] = []
-    if (hasWork) messages.push({ from: own, kind: 'work', users: [] })
-    hasWork = false
+    if (work.size > 0) messages.push({ from: own, kind: 'work', users: [], queues: [...work.values()] })
+    work.clear()
     // Who is told to look the row up finds its progress too.
     for (const user of gathered.changed) gathered.progressed.delete(user)
     for (const kind of ['changed', 'progressed', 'watch', 'unwatch'] as const) {
@@ -203,10 +207,10 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       }
     },
     isWatched: (userId) => local.isWatched(userId) || elsewhere.has(userId, now()),
-    publishWork() {
-      local.publishWork()
+    publishWork(hint) {
+      local.publishWork(hint)
       if (isClosed) return
-      hasWork = true
+      work.set(JSON.stringify(hint), hint)
       gathering ??= setTimeout(flush, gatherMs)
     },
     onWork: (listener) => local.onWork(listener),

@@ -1,5 +1,5 @@
-import type { MirrorOptions } from '../artifacts/mirror-options.ts'
 import type { Config } from '../config.ts'
+import type { MirrorOptions } from '../work/copy/copy-options.ts'
 
 /** What the settings say about the copying of results; the rest is by default. */
 export function mirrorOptions({ mirror }: Config): Partial<MirrorOptions> {

@@ -96,6 +96,7 @@ export async function runDev(config: Config, options: { fresh: boolean; speed: n
       hot: openHot(config, log),
       ...(config.streamsPerUser ? { streams: { perUser: config.streamsPerUser } } : {}),
       ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
+      ...(config.routeByPlan ? { routeByPlan: config.routeByPlan } : {}),
       ...limitOptions(config),
       ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),
       ...(config.alertWebhookUrl ? { alertWebhook: { url: config.alertWebhookUrl } } : {}),

@@ -51,6 +51,7 @@ export async function runServe(config: Config, options: { migrate: boolean }): P
     log,
     ...(config.streamsPerUser ? { streams: { perUser: config.streamsPerUser } } : {}),
     ...(config.lanes ? { engine: { lanes: config.lanes } } : {}),
+    ...(config.routeByPlan ? { routeByPlan: config.routeByPlan } : {}),
     ...limitOptions(config),
     ...(config.metricsToken ? { metricsToken: config.metricsToken } : {}),
     ...(config.alertWebhookUrl ? { alertWebhook: { url: config.alertWebhookUrl } } : {}),

@@ -5,6 +5,8 @@ import { replaceAfterLoss } from './replace-after-loss.ts'
 
 export type Sql = postgres.Sql
 export type Tx = postgres.TransactionSql
+/** Either: a statement by itself, or one of a transaction. */
+export type AnySql = postgres.ISql
 
 export interface ConnectOptions {
   /** @default 10 */

@@ -34,7 +34,7 @@ const refused: Settlement = {
 const letterFor = (taskId: string, changes: Partial<GivenUp> = {}): GivenUp => ({
   taskId,
   userId: 'ada',
-  kind: 'submit',
+  kind: 'send',
   provider: 'nobody',
   lane: 'free_default',
   attempts: 2,

@@ -50,7 +50,7 @@ export async function retryDeadLetter(
     )
   }
   if (letter.kind === 'deliver') return redeliver(sql, { ...letter, id })
-  if (letter.kind !== 'submit') {
+  if (letter.kind !== 'send' && letter.kind !== 'poll') {
     throw new HoldfastError(
       'TASK_NOT_RETRYABLE',
       `A ${letter.kind} cannot be repeated as a new task; discard it.`,

@@ -3,7 +3,7 @@ import type { Tx } from '../database/connect.ts'
 export interface GivenUp {
   taskId: string
   userId: string
-  kind: 'submit' | 'poll' | 'cancel' | 'deliver'
+  kind: 'send' | 'poll' | 'cancel' | 'deliver'
   provider: string
   lane: string
   /** Before the last one. */

@@ -1,6 +1,8 @@
 import type { Sql } from '../database/connect.ts'
 import type { OperationLimit, Provider } from '../providers/provider.ts'
-import type { Operation } from './work-kind.ts'
+
+/** What a provider's limits are given for. */
+export type Operation = 'create' | 'query'
 
 /** A twentieth of a second's worth at once: calls are spread, and no second sees more than 5 % above the rate. */
 const BURST_SECONDS = 0.05

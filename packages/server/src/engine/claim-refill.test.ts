@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { claimPolls } from '../../test/claim-works.ts'
 import { queueWork } from '../../test/queue-work.ts'
 import { createScriptedProvider } from '../../test/scripted-provider.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { connect, type Sql } from '../database/connect.ts'
 import { ensureBudgets } from './budgets.ts'
-import { claimPolls } from './claim-polls.ts'
 import { ALL_LANES } from './lanes.ts'
 
 let database: TestDatabase

@@ -25,27 +25,22 @@ const MOST_COUNTED = 5_000
  */
 export function readWaitingWork(sql: Sql): Promise<WaitingWork[]> {
   return sql<WaitingWork[]>`
-    with recursive queue as (
-      (select kind, provider, lane from holdfast.work order by kind, provider, lane limit 1)
-      union all
-      select n.kind, n.provider, n.lane from queue q cross join lateral (
-        select w.kind, w.provider, w.lane from holdfast.work w
-        where (w.kind, w.provider, w.lane) > (q.kind, q.provider, q.lane)
-        order by w.kind, w.provider, w.lane limit 1
-      ) n
-    ),
+    with recursive ${queuesOf(sql, 'polled', POLLED(sql))}, ${queuesOf(sql, 'sent', SENT(sql))},
     waiting as (
-      select q.kind, q.provider, sum(d.count)::int as count, min(d.oldest) as oldest,
-        case q.kind when 'submit' then 'create' when 'poll' then 'query' when 'cancel' then 'query' end as operation
-      from queue q cross join lateral (
-        select count(*) as count, min(due_at) as oldest from (
-          select w.due_at from holdfast.work w
-          where w.kind = q.kind and w.provider = q.provider and w.lane = q.lane and w.due_at <= now()
-          order by w.due_at limit ${MOST_COUNTED}
-        ) counted
-      ) d
-      where d.count > 0
-      group by q.kind, q.provider
+      select kind, provider, sum(count)::int as count, min(oldest) as oldest,
+        case kind when 'send' then 'create' when 'poll' then 'query' when 'cancel' then 'query' end as operation
+      from (
+        select q.kind, q.provider, d.* from polled q cross join lateral (${dueOf(sql, POLLED(sql))}) d
+        union all
+        select q.kind, q.provider, d.* from sent q cross join lateral (${dueOf(sql, SENT(sql))}) d
+        union all
+        select w.kind, w.provider, count(*), min(w.due_at) from (
+          select w.kind, w.provider, w.due_at from holdfast.work w where w.kind = 'copy' and w.due_at <= now()
+          order by w.needed_by, w.due_at limit ${MOST_COUNTED}
+        ) w group by w.kind, w.provider
+      ) found
+      where count > 0
+      group by kind, provider
     )
     select w.provider, w.kind, w.count, (extract(epoch from now() - w.oldest) * 1000)::float8 as "oldestMs",
       w.operation is not null
@@ -62,5 +57,34 @@ export function readWaitingWork(sql: Sql): Promise<WaitingWork[]> {
         ) as "isLeft"
     from waiting w left join holdfast.budgets b on b.provider = w.provider and b.operation = w.operation
     order by w.provider, w.kind
+  `
+}
+
+// In the words of the indexes: PostgreSQL must see which of them has the rows.
+const POLLED = (sql: Sql) => sql`w.kind in ('poll', 'cancel', 'deliver')`
+const SENT = (sql: Sql) => sql`w.kind in ('send', 'run')`
+
+/** From one queue the index leads to the next, so that no more rows are read than there are queues. */
+function queuesOf(sql: Sql, name: 'polled' | 'sent', kinds: ReturnType<typeof POLLED>) {
+  return sql`
+    ${sql(name)} as (
+      (select w.kind, w.provider, w.lane from holdfast.work w where ${kinds} order by w.kind, w.provider, w.lane limit 1)
+      union all
+      select n.kind, n.provider, n.lane from ${sql(name)} q cross join lateral (
+        select w.kind, w.provider, w.lane from holdfast.work w
+        where ${kinds} and (w.kind, w.provider, w.lane) > (q.kind, q.provider, q.lane)
+        order by w.kind, w.provider, w.lane limit 1
+      ) n
+    )
+  `
+}
+
+function dueOf(sql: Sql, kinds: ReturnType<typeof POLLED>) {
+  return sql`
+    select count(*) as count, min(due_at) as oldest from (
+      select w.due_at from holdfast.work w
+      where ${kinds} and w.kind = q.kind and w.provider = q.provider and w.lane = q.lane and w.due_at <= now()
+      limit ${MOST_COUNTED}
+    ) counted
   `
 }

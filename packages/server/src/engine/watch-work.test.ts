@@ -18,8 +18,8 @@ afterAll(async () => {
 })
 
 /** Work of `kie` that has been due for so many seconds. */
-async function due(kind: 'submit' | 'poll', seconds: number): Promise<void> {
-  const { id } = kind === 'submit' ? await makeTask(sql) : await makeRunningTask(sql)
+async function due(kind: 'send' | 'poll', seconds: number): Promise<void> {
+  const { id } = kind === 'send' ? await makeTask(sql) : await makeRunningTask(sql)
   await sql`update holdfast.work set provider = 'kie', due_at = now() - ${seconds} * interval '1 s' where task_id = ${id}`
 }
 interface BudgetOfTest {
@@ -52,8 +52,8 @@ describe('readWaitingWork', () => {
   })
 
   it('counts what is due by provider and kind, over all lanes, and nothing else', async () => {
-    await due('submit', 5)
-    await due('submit', 10)
+    await due('send', 5)
+    await due('send', 10)
     await due('poll', -5)
     await due('poll', 3)
     await sql`update holdfast.work set lane = 'vip_short' where due_at < now() - interval '8 s'`
@@ -63,8 +63,8 @@ describe('readWaitingWork', () => {
     expect(waiting.map(({ provider, kind, count }) => ({ provider, kind, count }))).toEqual([
       { provider: 'app', kind: 'deliver', count: 1 },
       { provider: 'kie', kind: 'poll', count: 1 },
-      { provider: 'kie', kind: 'submit', count: 2 },
-      { provider: 'other', kind: 'submit', count: 1 },
+      { provider: 'kie', kind: 'send', count: 2 },
+      { provider: 'other', kind: 'send', count: 1 },
     ])
     expect(waiting[2]?.oldestMs).toBeGreaterThanOrEqual(10_000)
     expect(waiting[2]?.oldestMs).toBeLessThan(30_000)
@@ -135,7 +135,7 @@ describe('a replica that cannot get the lock', () => {
       })
       const line = (await answer.text())
         .split('\n')
-        .find((text) => text.startsWith(`${metricName}{provider="${name}",kind="submit"} `))
+        .find((text) => text.startsWith(`${metricName}{provider="${name}",kind="send"} `))
       return line && Number(line.split(' ').at(-1))
     }
     await vi.waitFor(async () => expect(await metric('holdfast_work_waiting')).toBe(1), { timeout: 10_000 })

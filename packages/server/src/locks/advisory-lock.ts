@@ -1,6 +1,8 @@
 import { hostname } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import type { Logger } from 'pino'
+import type postgres from 'postgres'
+import { gather } from '../concurrency/gather.ts'
 import { outageLogOf } from '../outage-log.ts'
 import { keepLease, usefulFor } from './keep-lease.ts'
 import type { Held, Lock } from './lock.ts'
@@ -60,7 +62,7 @@ export function createAdvisoryLock(options: AdvisoryLockOptions): Lock {
       const current = await currentSession()
       session = current.session
       const sentAt = now()
-      const answer = await tryLock(current, { name, holder, ttlMs })
+      const answer = await current.tryLock({ name, holder, ttlMs })
       outage.back()
       if (answer.held) return hold(current, name, sentAt)
       if (answer.silent) await endSilentHolder(session, name)
@@ -94,7 +96,7 @@ export function createAdvisoryLock(options: AdvisoryLockOptions): Lock {
       retryMs,
       grantedAt,
       now,
-      renew: () => beat(current, { name, holder, ttlMs }),
+      renew: () => current.beat({ name, holder, ttlMs }),
       onLost(reason) {
         if (!closing.signal.aborted) log.warn({ reason: reason.message, lock: name }, 'lost a lock')
         void free()
@@ -166,6 +168,10 @@ interface LockSession {
   session: Session
   /** As text: a JavaScript date has no microseconds, and this is compared for equality. */
   backendStart: string
+  /** Takes the lock, if it is free, and writes the first beat. Those of several names go together. */
+  tryLock(beat: Beat): Promise<{ held: boolean; silent: boolean }>
+  /** Says that we are alive. False: the row has become another's. Those of several names go together. */
+  beat(beat: Beat): Promise<boolean>
 }
 
 async function openLockSession(url: string, answerWithinMs: number): Promise<LockSession> {
@@ -177,7 +183,7 @@ async function openLockSession(url: string, answerWithinMs: number): Promise<Loc
       `,
     )
     if (!row) throw new Error('PostgreSQL does not list the session of the lock in pg_stat_activity.')
-    return { session, backendStart: row.start }
+    return withStatements(session, row.start)
   } catch (error) {
     session.cut(new Error('The session of the lock could not be prepared.'))
     throw error
@@ -190,45 +196,74 @@ interface Beat {
   ttlMs: number
 }
 
-/** Takes the lock, if it is free, and writes the first beat. */
-async function tryLock(
-  { session, backendStart }: LockSession,
-  { name, holder, ttlMs }: Beat,
-): Promise<{ held: boolean; silent: boolean }> {
-  const [row] = await session.run(
-    (sql) => sql<{ held: boolean; silent: boolean }[]>`
+/** A process holds a lock for each provider, and its timers ring together: one statement serves them all. */
+function withStatements(session: Session, backendStart: string): LockSession {
+  const each = <R>(together: (beats: readonly Beat[]) => Promise<readonly R[]>) =>
+    gather<Beat, R>({
+      together,
+      alone: async (beat) => (await together([beat]))[0] as R,
+      isHopeless: () => true,
+    })
+  return {
+    session,
+    backendStart,
+    tryLock: each((beats) => tryLocks(session, backendStart, beats)),
+    beat: each((beats) => writeBeats(session, backendStart, beats)),
+  }
+}
+
+async function tryLocks(
+  session: Session,
+  backendStart: string,
+  beats: readonly Beat[],
+): Promise<{ held: boolean; silent: boolean }[]> {
+  const rows = await session.run(
+    (sql) => sql<{ name: string; held: boolean; silent: boolean }[]>`
       with tried as materialized (
-        select pg_try_advisory_lock(${KEYS}::int, hashtext(${name})) as held
+        select b.*, pg_try_advisory_lock(${KEYS}::int, hashtext(b.name)) as held from ${beatsOf(sql, beats)}
       ), first_beat as (
         insert into holdfast.lock_beats (name, pid, backend_start, holder, ttl_ms, beat_at)
-        select ${name}, pg_backend_pid(), ${backendStart}::text::timestamptz, ${holder}, ${ttlMs}::int, now()
-        from tried where held
+        select name, pg_backend_pid(), ${backendStart}::text::timestamptz, holder, ttl_ms, now() from tried where held
         on conflict (name) do update set
           pid = excluded.pid, backend_start = excluded.backend_start, holder = excluded.holder,
           ttl_ms = excluded.ttl_ms, beat_at = excluded.beat_at
       )
-      select held, not held and exists (
-        select from holdfast.lock_beats
-        where name = ${name} and beat_at + ttl_ms * interval '1 ms' < now()
+      select t.name, t.held, not t.held and exists (
+        select from holdfast.lock_beats l
+        where l.name = t.name and l.beat_at + l.ttl_ms * interval '1 ms' < now()
       ) as silent
-      from tried
+      from tried t
     `,
   )
-  return row ?? { held: false, silent: false }
+  const answers = new Map(rows.map((row) => [row.name, row]))
+  return beats.map(({ name }) => answers.get(name) ?? { held: false, silent: false })
 }
 
-/** Says that we are alive. False: the row has become another's. One that somebody removed is written anew. */
-async function beat({ session, backendStart }: LockSession, { name, holder, ttlMs }: Beat): Promise<boolean> {
+/** One that somebody removed is written anew. */
+async function writeBeats(
+  session: Session,
+  backendStart: string,
+  beats: readonly Beat[],
+): Promise<boolean[]> {
   const rows = await session.run(
-    (sql) => sql`
+    (sql) => sql<{ name: string }[]>`
       insert into holdfast.lock_beats as beat (name, pid, backend_start, holder, ttl_ms, beat_at)
-      values (${name}, pg_backend_pid(), ${backendStart}::text::timestamptz, ${holder}, ${ttlMs}::int, now())
+      select b.name, pg_backend_pid(), ${backendStart}::text::timestamptz, b.holder, b.ttl_ms, now()
+      from ${beatsOf(sql, beats)}
       on conflict (name) do update set beat_at = excluded.beat_at
         where beat.pid = excluded.pid and beat.backend_start = excluded.backend_start
       returning name
     `,
   )
-  return rows.length === 1
+  const written = new Set(rows.map(({ name }) => name))
+  return beats.map(({ name }) => written.has(name))
+}
+
+function beatsOf(sql: postgres.Sql, beats: readonly Beat[]) {
+  return sql`unnest(
+    ${beats.map(({ name }) => name)}::text[], ${beats.map(({ holder }) => holder)}::text[],
+    ${beats.map(({ ttlMs }) => ttlMs)}::int[]
+  ) as b (name, holder, ttl_ms)`
 }
 
 async function unlock({ session, backendStart }: LockSession, name: string): Promise<void> {

@@ -30,7 +30,10 @@ export function usefulFor(ttlMs: number): number {
   return ttlMs * (1 - MARGIN)
 }
 
-/** Renews every third of the TTL: two renewals may fail before anything is lost. */
+/**
+ * Renews every third of the TTL: two renewals may fail before anything is lost. By the same clock for all leases of a
+ * process, so that their renewals fall together.
+ */
 export function keepLease(options: LeaseOptions): Lease {
   const { ttlMs, renew, retryMs, onLost, now } = options
   const lost = new AbortController()
@@ -59,7 +62,8 @@ export function keepLease(options: LeaseOptions): Lease {
   }
 
   async function keepRenewing(): Promise<void> {
-    let pauseMs = ttlMs / 3
+    const toNextThird = () => ttlMs / 3 - (now() % (ttlMs / 3))
+    let pauseMs = toNextThird()
     for (;;) {
       await delay(pauseMs, undefined, { signal: stopped.signal })
       // After a pause of the whole process there is nothing to renew.
@@ -74,7 +78,7 @@ export function keepLease(options: LeaseOptions): Lease {
         } else {
           lose(new Error('The lock was lost: it is no longer ours.'))
         }
-        pauseMs = ttlMs / 3
+        pauseMs = toNextThird()
       } catch {
         // Not known whether it is still ours. The deadline decides.
         pauseMs = Math.min(retryMs, ttlMs / 3)

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import postgres from 'postgres'
+import { arrayTypes } from '../database/array-types.ts'
 import { driverUrl } from '../database/driver-url.ts'
 
 export interface SessionOptions {
@@ -40,6 +41,7 @@ export async function openSession(url: string, options: SessionOptions): Promise
     max: 1,
     prepare: options.prepare ?? true,
     fetch_types: false,
+    types: arrayTypes,
     idle_timeout: 0,
     // By default the driver closes connections after about an hour.
     max_lifetime: null,

@@ -50,7 +50,7 @@ describe('createMetrics (E6)', () => {
     metrics.circuit('kie', 'open')
     metrics.inFlight('kie', 'query', 7)
     metrics.swept('silent', 0)
-    metrics.deadLettered('kie', 'submit')
+    metrics.deadLettered('kie', 'send')
     expect(await lines(metrics)).toEqual([
       'holdfast_lock_held{name="provider:kie"} 1',
       'holdfast_calls_in_flight{provider="kie",operation="query"} 7',
@@ -92,7 +92,7 @@ describe('createMetrics (E6)', () => {
 
   it('shows what waits, as 0 when it does not any more, and nothing when that is not known', async () => {
     const metrics = createMetrics()
-    metrics.workWaiting([{ provider: 'kie', kind: 'submit', count: 3, oldestMs: 61_000 }])
+    metrics.workWaiting([{ provider: 'kie', kind: 'send', count: 3, oldestMs: 61_000 }])
     expect(await lines(metrics)).toEqual([
       'holdfast_work_waiting{provider="kie",kind="submit"} 3',
       'holdfast_oldest_due_seconds{provider="kie",kind="submit"} 61',

@@ -1,16 +1,12 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { WorkKind } from '../engine/work-kind.ts'
+import type { WorkName } from '../engine/work-kind.ts'
 import type { SettleResult } from '../tasks/settle-task.ts'
 
 /** What is counted, and under which names. One set per process; `GET /metrics` shows it. */
 export interface Metrics {
   registry: Registry
   /** A batch was claimed: of which lanes, and how late each step was. */
-  claimed(
-    provider: string,
-    kind: WorkKind | 'mirror' | 'deliver',
-    steps: readonly { lane: string; lagMs: number }[],
-  ): void
+  claimed(provider: string, kind: WorkName, steps: readonly { lane: string; lagMs: number }[]): void
   polled(provider: string, outcome: string): void
   submitted(provider: string, outcome: string): void
   settled(provider: string, status: string, result: SettleResult['kind']): void

@@ -19,6 +19,13 @@ export interface Plugin {
    * @default false
    */
   essential?: boolean
+  /**
+   * Whether it has anything to do with this submit. Where no plugin has, the task is made in one statement together with
+   * others. @default true
+   */
+  joinsSubmit?(task: Submission): boolean
+  /** Whether it has anything to do with the end of a task like this; likewise. @default true */
+  joinsSettle?(task: Pick<SettledTask, 'creditsHeld' | 'conversationId'>): boolean
   /** Before anything is written. Refuses by throwing a `HoldfastError`. */
   beforeSubmit?(tx: Tx, task: Submission): Promise<void>
   /** When the task's row is there. Refuses by throwing a `HoldfastError`: then nothing was created. */
@@ -29,6 +36,11 @@ export interface Plugin {
    */
   onSettled?(tx: Tx, task: SettledTask, settlement?: Settlement): Promise<void>
   /**
+   * The same for many tasks at once, which their providers have ended: in few statements what `onSettled` does for each.
+   * If it throws, nothing is written, and each of the tasks ends by itself.
+   */
+  onSettledMany?(tx: Tx, ends: readonly SettledEnd[]): Promise<void>
+  /**
    * When it is known what became of a create that was under way while its task was cancelled. If it throws, nothing is
    * written and it is asked again later.
    */
@@ -38,6 +50,12 @@ export interface Plugin {
    * nothing is written and it is asked again later.
    */
   onFileLost?(tx: Tx, task: SettledTask): Promise<void>
+}
+
+/** A task that has just ended, and what ended it. */
+export interface SettledEnd {
+  task: SettledTask
+  settlement: Settlement
 }
 
 /** What became of a create: the provider took it, certainly did not, or nobody will ever know. */

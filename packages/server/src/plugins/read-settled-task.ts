@@ -10,7 +10,16 @@ interface Row extends Omit<SettledTask, 'failure' | 'outputs'> {
 
 /** A task that has ended, as plugins are told of it. What is written in this transaction is already in it. */
 export async function readSettledTask(tx: Tx, taskId: string): Promise<SettledTask> {
-  const [[row], outputs] = await Promise.all([
+  const [task] = await readSettledTasks(tx, [taskId])
+  if (!task) throw new Error(`Task ${taskId} is gone.`)
+  return task
+}
+
+/** Many of them, in the order of their ids. */
+export async function readSettledTasks(tx: Tx, taskIds: readonly string[]): Promise<SettledTask[]> {
+  const ids = taskIds as string[]
+  // Sent together.
+  const [rows, outputs] = await Promise.all([
     tx<Row[]>`
       select t.id, t.user_id as "userId", t.type, t.provider, t.status, t.params, t.metadata, t.lane, t.priority,
         t.conversation_id as "conversationId", t.placeholder_id as "placeholderId", t.parent_id as "parentId",
@@ -22,18 +31,19 @@ export async function readSettledTask(tx: Tx, taskId: string): Promise<SettledTa
         t.usage, case when j.external_id is not null then 'accepted' when j.sending_at is not null then 'perhaps' else 'no' end as sent,
         t.created_at as "createdAt", t.started_at as "startedAt", t.finished_at as "finishedAt",
         j.trace_id as "traceId"
-      from holdfast.tasks t left join holdfast.provider_jobs j on j.task_id = t.id where t.id = ${taskId}
+      from holdfast.tasks t left join holdfast.provider_jobs j on j.task_id = t.id
+      where t.id = any(${ids}::uuid[]) order by t.id
     `,
-    tx<SettledOutput[]>`
-      select a.id, a.source_url as url, a.content_type as "contentType", a.source_expires_at as "urlExpiresAt"
-      from holdfast.artifacts a where a.task_id = ${taskId} order by a.ordinal
+    tx<(SettledOutput & { taskId: string })[]>`
+      select a.task_id as "taskId", a.id, a.source_url as url, a.content_type as "contentType",
+        a.source_expires_at as "urlExpiresAt"
+      from holdfast.artifacts a where a.task_id = any(${ids}::uuid[]) order by a.task_id, a.ordinal
     `,
   ])
-  if (!row) throw new Error(`Task ${taskId} is gone.`)
-  const { failureCode: code, failureMessage: message, failureRetryable: retryable, ...task } = row
-  return {
+  const outputsOf = Map.groupBy(outputs, ({ taskId }) => taskId)
+  return rows.map(({ failureCode: code, failureMessage: message, failureRetryable: retryable, ...task }) => ({
     ...task,
     failure: code !== null && message !== null && retryable !== null ? { code, message, retryable } : null,
-    outputs: [...outputs],
-  }
+    outputs: (outputsOf.get(task.id) ?? []).map(({ taskId: _, ...output }) => output),
+  }))
 }

@@ -23,8 +23,11 @@ export type CreateOutcome =
   | { kind: 'refused'; code: FailureCode; message: string; retryable: boolean }
   /** Certainly not accepted (not connected, rate limited, in maintenance): safe to send later. */
   | { kind: 'not-accepted'; reason: string; retryAfterMs: number | null }
-  /** May or may not have been accepted (time-out, cut socket, unreadable reply): never sent again. */
-  | { kind: 'unknown'; reason: string }
+  /**
+   * May or may not have been accepted (time-out, cut socket, unreadable reply): never sent again. `isUnclassified`: the
+   * adapter itself broke, which an operator should see.
+   */
+  | { kind: 'unknown'; reason: string; isUnclassified?: boolean }
 
 export interface ProviderOutput {
   url: string

@@ -57,7 +57,7 @@ describe('dead letters, for administrators (Q6, E7)', () => {
     expect(letter).toMatchObject({
       taskId: task.id,
       userId: 'ada',
-      kind: 'submit',
+      kind: 'send',
       provider: server.provider.name,
       lane: 'free_default',
       attempts: 1,

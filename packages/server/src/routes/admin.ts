@@ -2,13 +2,14 @@ import { deadLettersQuery } from '@holdfast/shared/schemas'
 import { Hono } from 'hono'
 import { discardDeadLetter, listDeadLetters, retryDeadLetter } from '../dead-letters/dead-letters.ts'
 import { HoldfastError } from '../errors.ts'
+import { ENDPOINTS } from '../work/wake-ups.ts'
 import { adminCreditRoutes } from './admin-credits.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { readId, readQuery } from './read-input.ts'
 
 /** What operators do (E7). Everyone else is told that it is not allowed. */
 export function adminRoutes(context: AppContext) {
-  const { sql, bus, engine, submit } = context
+  const { sql, bus, wakeWorkers, submit } = context
   return new Hono<AppEnv>()
     .use(async (c, next) => {
       if (!c.get('identity').admin) throw new HoldfastError('FORBIDDEN', 'This is for administrators.')
@@ -20,7 +21,8 @@ export function adminRoutes(context: AppContext) {
     })
     .post('/dead-letters/:id/retry', async (c) => {
       const { task, userId } = await retryDeadLetter(sql, submit, readId(c, 'dead letter'), c.get('traceId'))
-      engine.wake()
+      wakeWorkers({ kind: 'send', of: task.provider })
+      wakeWorkers({ kind: 'deliver', of: ENDPOINTS })
       bus.publish(userId)
       return c.json({ task }, 201)
     })

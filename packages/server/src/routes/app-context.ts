@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Authenticate, Identity } from '../auth/authenticate.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Sql } from '../database/connect.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { WorkHint } from '../engine/look-for-work.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { FilesystemStore } from '../objects/filesystem-store.ts'
 import type { CreditsOptions } from '../plugins/credits/credits-options.ts'
@@ -36,7 +36,8 @@ export interface AppContext {
   conversations: boolean
   credits: false | CreditsOptions
   bus: Bus
-  engine: Pick<Engine, 'wake'>
+  /** There is work: the loop that does it looks now. */
+  wakeWorkers(hint: WorkHint): void
   authenticate: Authenticate
   isServiceKey(token: string): boolean
   providers: ReadonlyMap<string, Provider>

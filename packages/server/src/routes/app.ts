@@ -1,9 +1,9 @@
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
-import { hastenPolls, shortestPollMs } from '../engine/hasten-polls.ts'
 import { HoldfastError } from '../errors.ts'
 import { createPollWatch, type PollWatch } from '../streams/poll-watch.ts'
+import { hastenPolls, shortestPollMs } from '../work/poll/hasten-polls.ts'
 import { adminRoutes } from './admin.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 import { conversationRoutes } from './conversations.ts'
@@ -88,13 +88,13 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   return app
 }
 
-function watchPolls({ sql, bus, engine, providers, log, stopping }: AppContext): PollWatch {
+function watchPolls({ sql, bus, wakeWorkers, providers, log, stopping }: AppContext): PollWatch {
   const watch = createPollWatch({
     bus,
     onWatched(userId) {
       // Nobody waits for it: it only makes the next poll come sooner.
       hastenPolls(sql, userId, shortestPollMs(providers)).then(
-        () => engine.wake(),
+        (hints) => hints.forEach(wakeWorkers),
         (error: unknown) => log.debug({ err: error, userId }, 'polls could not be hastened'),
       )
     },

@@ -256,7 +256,7 @@ describe('a cancel while the create is under way', () => {
     found.is = true
     await vi.waitFor(
       async () => {
-        await on.sql`update holdfast.work set due_at = now() where kind = 'submit'`
+        await on.sql`update holdfast.work set due_at = now() where kind = 'send'`
         expect((await find(on, id)).credits).toEqual({ held: 0, spent: 4, returned: 0 })
       },
       { timeout: 10_000, interval: 50 },

@@ -6,7 +6,7 @@ import { readEvents } from '../../test/read-events.ts'
 import { setProgress } from '../../test/set-progress.ts'
 import { startTestHoldfast, type TestHoldfast, type TestHoldfastOptions } from '../../test/test-holdfast.ts'
 import { signToken } from '../../test/test-tokens.ts'
-import { acceptTask } from '../tasks/accept-task.ts'
+import { acceptTask } from '../work/send/accept-task.ts'
 
 /** For most tests, each with a user of its own. */
 let server: TestHoldfast

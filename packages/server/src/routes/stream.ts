@@ -1,11 +1,11 @@
 import type { StreamEnd } from '@holdfast/shared'
 import { type Context, Hono } from 'hono'
-import { hastenPolls, shortestPollMs } from '../engine/hasten-polls.ts'
 import { HoldfastError } from '../errors.ts'
 import { createBrowserStreams } from '../streams/browser-streams.ts'
 import { createEventStream, type EventStream } from '../streams/event-stream.ts'
 import { createFeeds } from '../streams/feeds.ts'
 import { createStreamOutage } from '../streams/stream-outage.ts'
+import { hastenPolls, shortestPollMs } from '../work/poll/hasten-polls.ts'
 import type { AppContext, AppEnv } from './app-context.ts'
 
 /** Browsers that lost their stream together, say with a replica, come back spread over so much more than a second. */
@@ -19,7 +19,7 @@ const HEADERS = {
 }
 
 export function streamRoutes(context: AppContext) {
-  const { sql, bus, present, engine, streams, providers, conversations, stopping, metrics } = context
+  const { sql, bus, present, wakeWorkers, streams, providers, conversations, stopping, metrics } = context
   const minPollMs = shortestPollMs(providers)
   const browserStreams = createBrowserStreams()
   bus.onOpened((elsewhere) => {
@@ -50,8 +50,7 @@ export function streamRoutes(context: AppContext) {
         cursor: c.req.header('last-event-id') ?? null,
         onNews: () => stream?.news(),
         first: async () => {
-          await hastenPolls(sql, userId, minPollMs)
-          engine.wake()
+          for (const hint of await hastenPolls(sql, userId, minPollMs)) wakeWorkers(hint)
         },
       })
       const { expiresAt } = c.get('identity')

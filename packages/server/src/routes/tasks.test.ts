@@ -188,7 +188,7 @@ describe('GET /v1/tasks', () => {
   it('can be narrowed to a type and to exact statuses, also several, and both at once', async () => {
     const made: Record<string, string> = {}
     const make = async (name: string, type: string, status: TaskStatus) => {
-      const kind = status === 'pending' ? 'submit' : 'poll'
+      const kind = status === 'pending' ? 'send' : 'poll'
       const [id = ''] = await queueWork(server.sql, { provider: 'nobody', kind, userId: 'tom', type })
       const failure = { code: 'PROVIDER_FAILED', message: 'It did not work.', retryable: true } as const
       if (status === 'completed') await settleTask(server.sql, id, { status, outputs: [] })

@@ -13,7 +13,7 @@ import { readBody, readId, readIdempotencyKey, readQuery } from './read-input.ts
 import { weighConversation } from './weigh-conversation.ts'
 
 export function taskRoutes(context: AppContext, watch: PollWatch) {
-  const { sql, submit, settle, save, present, bus, engine, route, room, keepResults, choosePriority } =
+  const { sql, submit, settle, save, present, bus, wakeWorkers, route, room, keepResults, choosePriority } =
     context
   const { answers } = context
 
@@ -52,7 +52,7 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
         ...(await settingsFor(asked, body.priority)),
       })
       if (created) {
-        engine.wake()
+        wakeWorkers({ kind: 'send', of: task.provider })
         bus.publish(userId)
       }
       return c.json({ task: await shown(userId, task) }, created ? 201 : 200)
@@ -81,7 +81,7 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
     .post('/:id/cancel', async (c) => {
       const { userId } = c.get('identity')
       const task = await cancelTask(sql, settle, userId, readId(c, 'task'), present)
-      engine.wake()
+      wakeWorkers({ kind: 'cancel', of: task.provider })
       bus.publish(userId)
       return c.json({ task })
     })
@@ -101,7 +101,7 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
             }),
       })
       if (created) {
-        engine.wake()
+        wakeWorkers({ kind: 'send', of: task.provider })
         bus.publish(userId)
       }
       return c.json({ task: await shown(userId, task) }, created ? 201 : 200)

@@ -26,7 +26,7 @@ const UNPROVEN_OF_AN_ADDRESS = 8
  * What providers call (S2: open without a token, but signed, or at an address that only the provider was told). The
  * address is checked before the body is read. Answers fast and says little: a forger learns nothing from it.
  */
-export function webhookRoutes({ sql, bus, engine, types, providers, metrics, requests }: AppContext) {
+export function webhookRoutes({ sql, bus, wakeWorkers, types, providers, metrics, requests }: AppContext) {
   // Apart, so that strangers cannot take the room of those who have proven something.
   const proven = createFewAtOnce({ most: PROVEN_AT_ONCE })
   const unproven = createFewAtOnce({ most: UNPROVEN_AT_ONCE, mostOfOne: UNPROVEN_OF_AN_ADDRESS })
@@ -46,7 +46,7 @@ export function webhookRoutes({ sql, bus, engine, types, providers, metrics, req
       throw new HoldfastError('INVALID_REQUEST', 'The body cannot be understood.', { cause })
     }
     if (hearing.kind === 'heard') {
-      engine.wake()
+      for (const kind of ['poll', 'send', 'cancel'] as const) wakeWorkers({ kind, of: provider.name })
       if (hearing.changed) bus.publish(hearing.changed.userId)
     }
     return c.json({ received: true })

@@ -9,8 +9,8 @@ import { createTestDatabase, type TestDatabase } from '../../test/test-database.
 import { createMemoryBus } from '../bus/memory-bus.ts'
 import type { Sql } from '../database/connect.ts'
 import { createMemoryHot } from '../hot/memory-hot.ts'
-import { acceptTask } from '../tasks/accept-task.ts'
 import { createPresenter } from '../tasks/present-tasks.ts'
+import { acceptTask } from '../work/send/accept-task.ts'
 import { createFeeds, type Feeds, type FeedsOptions } from './feeds.ts'
 import { createStreamOutage } from './stream-outage.ts'
 

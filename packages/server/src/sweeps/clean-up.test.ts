@@ -154,7 +154,7 @@ describe('files whose time is over (O5)', () => {
     const { id } = await makeRunningTask(sql)
     const output = { url: 'https://vendor.test/1.png', contentType: 'image/png', urlLifetimeMs: null }
     await settleTask(sql, id, { status: 'completed', outputs: [output] })
-    await sql`insert into holdfast.work (task_id, kind, provider) values (${id}, 'mirror', 'nobody') on conflict do nothing`
+    await sql`insert into holdfast.work (task_id, kind, provider) values (${id}, 'copy', 'nobody') on conflict do nothing`
     await moveClock(sql, 4 * DAY)
     expect(await sweepExpiredFiles(context())).toBe(1)
     expect(await stateOf(id)).toBe('expired')
@@ -252,7 +252,7 @@ describe('rows of tasks that ended long ago (O6)', () => {
     const id = await failedTask()
     await sql`
       insert into holdfast.dead_letters (task_id, user_id, kind, provider, lane, attempts, reason)
-      values (${id}, 'ada', 'submit', 'nobody', 'free_default', 3, 'spent')
+      values (${id}, 'ada', 'send', 'nobody', 'free_default', 3, 'spent')
     `
     const cancelled = (await makeRunningTask(sql)).id
     await settleTask(sql, cancelled, { status: 'cancelled' })

@@ -4,8 +4,8 @@ import { moveClock } from '../../test/move-clock.ts'
 import { createSweepContext } from '../../test/sweep-context.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { connect, type Sql } from '../database/connect.ts'
-import type { WebhookEndpoint } from '../deliveries/endpoint.ts'
-import { registerEndpoints } from '../deliveries/register-endpoints.ts'
+import type { WebhookEndpoint } from '../work/deliver/endpoint.ts'
+import { registerEndpoints } from '../work/deliver/register-endpoints.ts'
 import { sweepEndpoints } from './sweep-endpoints.ts'
 
 const MINUTE = 60_000

@@ -44,7 +44,7 @@ export async function sweepExpiredFiles({ sql, bus, log, objects }: SweepContext
   const marked = await transaction(sql, async (tx) => {
     await tx`
       delete from holdfast.work w using unnest(${over.map((file) => file.taskId)}::uuid[], ${over.map((file) => file.ordinal)}::int[]) o (task_id, part)
-      where w.task_id = o.task_id and w.kind = 'mirror' and w.part = o.part
+      where w.task_id = o.task_id and w.kind = 'copy' and w.part = o.part
     `
     const ended = await tx<{ taskId: string | null; userId: string }[]>`
       update holdfast.artifacts a set state = case when a.state = 'stored' then 'deleted' else 'expired' end

@@ -1,18 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Alert } from '../alerts/alert.ts'
+import { gather } from '../concurrency/gather.ts'
 import type { Sql, Tx } from '../database/connect.ts'
 import { errorCode, isDatabaseAway } from '../database/database-errors.ts'
+import { retryDeadlock } from '../database/retry-deadlock.ts'
 import { transaction } from '../database/transaction.ts'
+import type { Fence } from '../engine/claim.ts'
 import type { HotStore } from '../hot/hot-store.ts'
 import { joinApart, joinTogether, type Unsaved } from '../plugins/join-finish.ts'
-import type { Plugin } from '../plugins/plugin.ts'
-import { readSettledTask } from '../plugins/read-settled-task.ts'
-import { HookTimedOut, limitStatements, PLUGIN_LIMIT_MS } from '../plugins/run-hook.ts'
-import { type Fence, type Settlement, type SettleResult, settleInTransaction } from './settle-task.ts'
+import type { Plugin, SettledTask } from '../plugins/plugin.ts'
+import { readSettledTask, readSettledTasks } from '../plugins/read-settled-task.ts'
+import { HookTimedOut, limitStatements, PLUGIN_LIMIT_MS, runHook } from '../plugins/run-hook.ts'
+import { type Settlement, type SettleResult, settleInTransaction } from './settle-task.ts'
+import { isProviderEnd, type ProviderEnd, settleTogether } from './settle-together.ts'
 
 export interface SettleOptions {
   fence?: Fence | undefined
+  /** What decides whether a plugin joins, where that is known: if none does, the task ends together with others. */
+  about?: Pick<SettledTask, 'creditsHeld' | 'conversationId'> | undefined
   /** How far it was shown to be, where the row may know less: what has ended unfinished stays that far. */
   progress?: number | null | undefined
   /** Asked in the same transaction, before anything is written. False: nothing is, and the result is `fenced`. */
@@ -44,6 +50,8 @@ export interface SettleParts {
 }
 
 const PAUSES_MS = [250, 1_500]
+/** Rows stay locked while plugins do their part for all of them. */
+const MOST_JOINED = 100
 const STATEMENT_TOOK_TOO_LONG = '57014'
 
 /**
@@ -125,7 +133,7 @@ export function createSettle(parts: SettleParts): Settle {
     })
   }
 
-  return async (taskId, settlement, options = {}) => {
+  const settleAlone: Settle = async (taskId, settlement, options = {}) => {
     const tooSlow = new Set<Plugin>()
     let mode: Mode = 'together'
     for (let tries = 1; ; tries++) {
@@ -139,8 +147,6 @@ export function createSettle(parts: SettleParts): Settle {
         for (const { plugin, error } of unsaved ?? []) {
           reportUnsaved(log, alert, { taskId, traceId: known.traceId, plugin, error })
         }
-        // Not waited for: nobody shows hot progress of a task that has ended.
-        if (result.kind === 'settled') void parts.hot?.forget([{ userId: result.userId, taskId }])
         return result
       } catch (error) {
         const { blamed, traceId } = known
@@ -166,6 +172,76 @@ export function createSettle(parts: SettleParts): Settle {
         }
       }
     }
+  }
+
+  const settlePlain = gather<ProviderEnd, SettleResult>({
+    async together(ends) {
+      const ended = await retryDeadlock(() => settleTogether(sql, ends))
+      return ended.map((end) => end && { kind: 'settled', ...end })
+    },
+    alone: ({ taskId, settlement, progress }) => settleAlone(taskId, settlement, { progress }),
+    isHopeless: isDatabaseAway,
+  })
+
+  const settleJoined = gather<ProviderEnd, SettleResult>({
+    together: (ends) => transaction(sql, (tx, over) => settleWithPlugins(tx, over, ends)),
+    alone: ({ taskId, settlement, progress }) => settleAlone(taskId, settlement, { progress }),
+    isHopeless: isDatabaseAway,
+    maxItems: MOST_JOINED,
+  })
+
+  /** Many ends in one transaction, with plugins that take many at once. */
+  async function settleWithPlugins(
+    tx: Tx,
+    over: AbortSignal,
+    ends: readonly ProviderEnd[],
+  ): Promise<(SettleResult | null)[]> {
+    const place = { tx, over, limitMs }
+    const [, ended] = await Promise.all([limitStatements(place), settleTogether(tx, ends)])
+    const settled = ends.filter((_, index) => ended[index])
+    const settlements = new Map(settled.map(({ taskId, settlement }) => [taskId, settlement]))
+    const read = async () => {
+      const tasks = await readSettledTasks(tx, [...settlements.keys()])
+      return tasks.flatMap((task) => {
+        const settlement = settlements.get(task.id)
+        return settlement ? [{ task, settlement }] : []
+      })
+    }
+    let known = settled.length > 0 ? await read() : []
+    for (const plugin of [...essential, ...others]) {
+      const own = known.filter(({ task }) => plugin.joinsSettle?.(task) ?? true)
+      if (own.length === 0) continue
+      await runHook(place, `onSettledMany of plugin "${plugin.name}"`, (lent) =>
+        plugin.onSettledMany?.(lent, own),
+      )
+      // What was held is spent or given back by now, which decides what the tasks have cost.
+      if (plugin.essential) known = await read()
+    }
+    return ended.map((end) => end && { kind: 'settled', ...end })
+  }
+
+  /** How a task may end: by itself, or together with others, with or without plugins. */
+  function chooseWay(
+    settlement: Settlement,
+    { fence, onlyIf, also, about }: SettleOptions,
+  ): 'plain' | 'joined' | 'alone' {
+    if (!about || fence || onlyIf || also || !isProviderEnd(settlement)) return 'alone'
+    const concerned = joining.filter((plugin) => plugin.joinsSettle?.(about) ?? true)
+    if (concerned.length === 0) return 'plain'
+    return concerned.every((plugin) => plugin.onSettledMany) ? 'joined' : 'alone'
+  }
+
+  return async (taskId, settlement, options = {}) => {
+    const end = { taskId, settlement, progress: options.progress ?? null }
+    const ways = {
+      plain: () => settlePlain(end),
+      joined: () => settleJoined(end),
+      alone: () => settleAlone(taskId, settlement, options),
+    }
+    const result = await ways[chooseWay(settlement, options)]()
+    // Not waited for: nobody shows hot progress of a task that has ended.
+    if (result.kind === 'settled') void parts.hot?.forget([{ userId: result.userId, taskId }])
+    return result
   }
 }
 

@@ -1,19 +1,18 @@
-import { type Lane, PRIORITIES, type Priority, type Task } from '@holdfast/shared'
+import type { Lane, Priority, Task } from '@holdfast/shared'
 import type { CreateTaskBody } from '@holdfast/shared/schemas'
 import type { Sql, Tx } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
 import { HoldfastError } from '../errors.ts'
-import type { Plugin, Submission } from '../plugins/plugin.ts'
+import type { Plugin } from '../plugins/plugin.ts'
 import { limitStatements, PLUGIN_LIMIT_MS, runHook } from '../plugins/run-hook.ts'
-import { type Adoption, findAdopted, readAdoption, startAdopted } from './adoption.ts'
-import { canonicalHash } from './canonical-hash.ts'
-import { checkParams } from './check-params.ts'
+import { findAdopted, startAdopted } from './adoption.ts'
 import { findTask } from './find-task.ts'
-import { findByKey, type IdempotencyKey, takeKey } from './idempotency-key.ts'
+import { findByKey, takeKey } from './idempotency-key.ts'
+import { DEFAULT_KEEP_MS } from './keep-results.ts'
+import { keyOf, type PreparedTask, prepareTask } from './prepare-task.ts'
 import { type Room, requireRoom } from './require-room.ts'
-import { scrubSecrets } from './scrub-secrets.ts'
-import { bytesOf, shownParams } from './shown-params.ts'
-import { maxParamsBytesOf, type TaskType, type TaskTypes } from './task-types.ts'
+import { shownParams } from './shown-params.ts'
+import type { TaskTypes } from './task-types.ts'
 import type { TakeUserTurn } from './user-turns.ts'
 
 export interface CreateTaskInput {
@@ -44,12 +43,9 @@ export interface Created {
 /** Takes a task on. One for a server, so that whoever calls it need not know what else takes part. */
 export type Submit = (input: CreateTaskInput) => Promise<Created>
 
-/** A step of priority is worth this much waiting: an urgent task goes before a normal one that came 15 s earlier. */
-const SECONDS_PER_PRIORITY = 1
-
 /**
- * Commits the task, the work of submitting it and what plugins add; nothing has been sent yet when this returns (F8). A
- * repeated idempotency key finds the task of the first call.
+ * Commits one task, the work of sending it and what plugins add; nothing has been sent yet when this returns. A repeated
+ * idempotency key finds the task of the first call. `createTogether` does the same for many that need nothing special.
  */
 export async function createTask(
   sql: Sql,
@@ -58,38 +54,16 @@ export async function createTask(
   plugins: readonly Plugin[] = [],
   takeTurn: TakeUserTurn = (_, work) => work(),
 ): Promise<Created> {
-  const { userId, body } = input
-  const bodyHash = canonicalHash({ ...body, retryOf: input.retryOf ?? null })
-  const key = input.idempotencyKey === null ? null : { userId, key: input.idempotencyKey, bodyHash }
+  const { userId } = input
   // Before it is looked at: a server that no longer takes such tasks may be asked about one that was taken on.
+  const key = keyOf(input)
   const earlier = key && (await findByKey(sql, key))
   if (earlier) return { task: earlier, created: false }
-
-  const { type, params } = checkParams(types, body)
-  const metadata = scrubSecrets(body.metadata ?? {}) as Record<string, unknown>
-  // What was taken on once may be retried, whatever the limits are by now.
-  if (input.retryOf === undefined) checkSizes(type, params, metadata)
-  const submission: Submission = {
-    userId,
-    type: body.type,
-    provider: type.provider,
-    params,
-    metadata,
-    conversationId: body.conversation?.id ?? body.conversationId ?? null,
-    ...(body.conversation ? { conversation: body.conversation } : {}),
-    placeholderId: body.placeholderId ?? null,
-    retryOf: input.retryOf ?? null,
-    lane: input.lane ?? 'free_default',
-    priority: PRIORITIES[body.priority ?? input.priority ?? 'normal'],
-  }
-  const adoption = readAdoption(body, type, Date.now())
-  const deadlineMs = boundDeadline(type, input)
+  const prepared = prepareTask(types, input)
+  const { adoption } = prepared
 
   try {
-    const write = () =>
-      transaction(sql, (tx, over) =>
-        insert(tx, over, { input, submission, key, plugins, type, adoption, deadlineMs }),
-      )
+    const write = () => transaction(sql, (tx, over) => insert(tx, over, prepared, plugins))
     // Only those who are counted wait for each other.
     const taskId = await (input.room ? takeTurn(userId, write) : write())
     const task = await findTask(sql, userId, taskId)
@@ -106,52 +80,13 @@ export async function createTask(
   }
 }
 
-/** What was asked for, within what the type allows. A retry is not refused because the type allows less by now. */
-function boundDeadline(
-  { deadlineMs, maxDeadlineMs = deadlineMs }: TaskType,
-  { body, retryOf }: CreateTaskInput,
-): number | null {
-  const asked = body.deadlineMs ?? null
-  if (asked === null || asked <= maxDeadlineMs) return asked
-  if (retryOf !== undefined) return maxDeadlineMs
-  throw new HoldfastError(
-    'INVALID_REQUEST',
-    `deadlineMs: a task of type "${body.type}" may run for ${maxDeadlineMs} ms at most.`,
-  )
-}
-
-/** All of it is kept, listed and sent to every tab of its user, again and again. */
-const MAX_METADATA_BYTES = 4_096
-
-function checkSizes(type: TaskType, params: object, metadata: object): void {
-  const maxBytes = maxParamsBytesOf(type)
-  if (bytesOf(params) > maxBytes) {
-    throw new HoldfastError(
-      'INVALID_PARAMS',
-      `params: at most ${Math.floor(maxBytes / 1024)} kB as JSON. Upload files elsewhere and pass their addresses.`,
-    )
-  }
-  if (bytesOf(metadata) > MAX_METADATA_BYTES) {
-    throw new HoldfastError('INVALID_REQUEST', `metadata: at most ${MAX_METADATA_BYTES / 1024} kB as JSON.`)
-  }
-}
-
 type Json = Parameters<Tx['json']>[0]
-
-interface Insertion {
-  input: CreateTaskInput
-  submission: Submission
-  key: IdempotencyKey | null
-  plugins: readonly Plugin[]
-  type: TaskType
-  adoption: Adoption | null
-  deadlineMs: number | null
-}
 
 async function insert(
   tx: Tx,
   over: AbortSignal,
-  { input, submission, key, plugins, adoption, deadlineMs, ...rest }: Insertion,
+  { input, submission, key, adoption, deadlineMs, ...rest }: PreparedTask,
+  plugins: readonly Plugin[],
 ): Promise<string> {
   const { userId, type, provider, params, metadata, conversationId, placeholderId, retryOf } = submission
   const { lane, priority } = submission
@@ -170,7 +105,7 @@ async function insert(
     values (
       ${userId}, ${type}, ${provider}, ${tx.json(params as Json)}, ${shown && tx.json(shown as Json)}, ${tx.json(metadata as Json)},
       ${conversationId}, ${placeholderId}, ${retryOf}, ${priority}, ${lane}, ${input.body.maxAttempts ?? 3},
-      ${deadlineMs}, ${input.keepMs ?? tx`default`}, ${input.plan ?? null},
+      ${deadlineMs}, ${input.keepMs ?? DEFAULT_KEEP_MS}, ${input.plan ?? null},
       ${adoption?.startedAt ?? tx`default`}
     )
     returning id
@@ -180,8 +115,11 @@ async function insert(
   if (adoption) await startAdopted(tx, id, adoption, rest.type, lane)
   else {
     await tx`
-      insert into holdfast.work (task_id, kind, provider, lane, due_at)
-      values (${id}, 'submit', ${provider}, ${lane}, now() - ${priority * SECONDS_PER_PRIORITY} * interval '1 s')
+      insert into holdfast.work (task_id, kind, provider, lane, priority, turn)
+      values (
+        -- The task is among those of its user that wait.
+        ${id}, 'send', ${provider}, ${lane}, ${priority}, holdfast.next_turn(${provider}, ${lane}, ${priority}, ${userId}) - 1
+      )
     `
   }
   // Before the plugins: of two requests with one key, the second must not be refused for what the first has taken.

@@ -8,5 +8,8 @@ export type KeepResults = (task: {
 
 const DAY_MS = 24 * 60 * 60_000
 
+/** Where nothing else is said. */
+export const DEFAULT_KEEP_MS = 3 * DAY_MS
+
 /** Three days, or thirty for whoever pays: any plan but `free`. */
 export const keepByPlan: KeepResults = ({ plan }) => (plan === null || plan === 'free' ? 3 : 30) * DAY_MS

@@ -65,7 +65,7 @@ describe('pages of rows that were made within a millisecond', () => {
   it('of dead letters', async () => {
     const made = await sql<{ id: string }[]>`
       insert into holdfast.dead_letters (task_id, user_id, kind, provider, lane, attempts, reason)
-      select id, user_id, 'submit', 'p' || n, lane, 3, 'no' from holdfast.tasks, generate_series(1, 5) n returning id
+      select id, user_id, 'send', 'p' || n, lane, 3, 'no' from holdfast.tasks, generate_series(1, 5) n returning id
     `
     const seen = await walk(async (cursor) => {
       const page = await listDeadLetters(sql, cursor ?? null)

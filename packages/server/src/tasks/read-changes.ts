@@ -61,9 +61,13 @@ export function readChanges(sql: Sql, { userId, since, known, risen, conversatio
   // By the cursor as it was sent, which the planner can look up, so that it expects few.
   const xid = sql`${since?.xid ?? null}::text::xid8`
   const goesOn = sql`and (select goes_on from read_at)`
+  // Unfinished ones are few, and are looked at; of those that have ended an index knows which changed.
   const changed = sql`
     select t.id from holdfast.tasks t
-    where t.user_id = ${userId} and ${changedSince(sql, xid)} ${goesOn}
+    where t.user_id = ${userId} and t.status in ('pending', 'running') and ${changedSince(sql, xid)} ${goesOn}
+    union all
+    select t.id from holdfast.tasks t
+    where t.user_id = ${userId} and t.finished_at is not null and ${changedSince(sql, xid)} ${goesOn}
   `
   const told =
     since === null ? firstConversations(sql, userId) : changedConversations(sql, userId, xid, goesOn)

@@ -1,6 +1,7 @@
 import type { TaskFailure } from '@holdfast/shared'
 import { writeArtifacts } from '../artifacts/write-artifacts.ts'
 import type { Tx } from '../database/connect.ts'
+import type { Fence } from '../engine/claim.ts'
 import type { ProviderOutput, Usage } from '../providers/provider.ts'
 import { endedBy } from './ended-by.ts'
 
@@ -16,12 +17,6 @@ export type Settlement =
   | { status: 'failed'; failure: TaskFailure }
   /** `by`: the user wished it, or the provider let it go without anybody's wish. @default 'user' */
   | { status: 'cancelled'; by?: 'user' | 'provider' }
-
-/** Proof of holding a claim: whoever claimed the same work later has raised the epoch. */
-export interface Fence {
-  workId: string
-  epoch: number
-}
 
 export type SettleResult =
   | { kind: 'settled'; userId: string }
@@ -81,8 +76,8 @@ export async function settleInTransaction(
       where accepted and ${by !== 'provider' && canCancel(task.provider)}
       on conflict do nothing
     )
-    delete from holdfast.work where task_id = ${taskId} and kind in ('submit', 'poll')
-      and not (kind = 'submit' and ${by === 'user'} and exists (select from job where sent and not accepted))
+    delete from holdfast.work where task_id = ${taskId} and kind in ('send', 'poll')
+      and not (kind = 'send' and ${by === 'user'} and exists (select from job where sent and not accepted))
   `
   const failure = settlement.status === 'failed' ? settlement.failure : null
   await tx`
@@ -126,7 +121,7 @@ interface LockedWork {
 async function lockWork(tx: Tx, taskId: string): Promise<LockedWork[]> {
   const look = () => tx<LockedWork[]>`
     select id::text, epoch, polls from holdfast.work
-    where task_id = ${taskId} and kind in ('submit', 'poll') order by id for update
+    where task_id = ${taskId} and kind in ('send', 'poll') order by id for update
   `
   const found = await look()
   return found.length > 0 ? found : look()

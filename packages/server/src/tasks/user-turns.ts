@@ -1,4 +1,4 @@
-import { createTurns, type TakeTurn } from '../engine/create-turns.ts'
+import { createMutex, type Mutex } from '../concurrency/mutex.ts'
 import { HoldfastError } from '../errors.ts'
 
 export type TakeUserTurn = <T>(userId: string, work: () => Promise<T>) => Promise<T>
@@ -10,10 +10,10 @@ export type TakeUserTurn = <T>(userId: string, work: () => Promise<T>) => Promis
  * @param most how many of one user may wait; more are refused
  */
 export function createUserTurns(most: number): TakeUserTurn {
-  const users = new Map<string, { take: TakeTurn; waiting: number }>()
+  const users = new Map<string, { take: Mutex; waiting: number }>()
 
   return async (userId, work) => {
-    const turns = users.get(userId) ?? { take: createTurns(), waiting: 0 }
+    const turns = users.get(userId) ?? { take: createMutex(), waiting: 0 }
     if (turns.waiting >= most) {
       throw new HoldfastError(
         'RATE_LIMITED',

@@ -1,9 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Sql, Tx } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
+import { takeOver } from '../engine/claim.ts'
 import type { Provider, WebhookCall, WebhookReading } from '../providers/provider.ts'
-import { type AcceptResult, acceptTask } from '../tasks/accept-task.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
+import { type AcceptResult, acceptTask } from '../work/send/accept-task.ts'
 
 export interface HeardFrom {
   provider: Provider
@@ -92,7 +93,7 @@ async function findByExternalId(sql: Sql, provider: Provider, externalId: string
 function jobs(sql: Sql) {
   return sql`
     select j.task_id as "taskId", t.type, j.external_id as "externalId", j.callback_secret as secret,
-      exists (select from holdfast.work w where w.task_id = j.task_id and w.kind = 'submit') as "isSending"
+      exists (select from holdfast.work w where w.task_id = j.task_id and w.kind = 'send') as "isSending"
     from holdfast.provider_jobs j join holdfast.tasks t on t.id = j.task_id
   `
 }
@@ -124,8 +125,8 @@ async function report(tx: Tx, { taskId }: Job, externalId: string): Promise<bool
 
 async function makeDue(tx: Tx, taskId: string): Promise<boolean> {
   const due = await tx`
-    update holdfast.work set due_at = now(), epoch = epoch + 1
-    where task_id = ${taskId} and kind = 'poll' and part = 0
+    update holdfast.work w set due_at = now(), ${takeOver(tx)}
+    where w.task_id = ${taskId} and w.kind = 'poll' and w.part = 0
   `
   return due.count > 0
 }

@@ -180,7 +180,7 @@ describe('ending ends the hold (F11, F13)', () => {
     const userId = newUser()
     const task = await world.make(userId)
     const letter = { userId, provider: 'nobody', lane: 'free_default', attempts: 2, reason: 'no' }
-    await giveUp(world.settle, ENDS.failed, { ...letter, taskId: task.id, kind: 'submit' })
+    await giveUp(world.settle, ENDS.failed, { ...letter, taskId: task.id, kind: 'send' })
     const [found] = await sql<
       { id: string }[]
     >`select id from holdfast.dead_letters where task_id = ${task.id}`

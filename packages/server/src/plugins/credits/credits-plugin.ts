@@ -7,7 +7,7 @@ import type { CancelPolicy, TaskTypes } from '../../tasks/task-types.ts'
 import type { Plugin, SettledTask } from '../plugin.ts'
 import type { CreditsOptions } from './credits-options.ts'
 import { type Charge, decideCharge, type End, type VendorSide } from './decide-charge.ts'
-import { endHold, isHoldOpen } from './end-hold.ts'
+import { endHold, endHolds, isHoldOpen } from './end-hold.ts'
 import { giveBackLost } from './give-back.ts'
 import { holdCredits } from './hold-credits.ts'
 import { priceOf, realPriceOf } from './price-of.ts'
@@ -44,10 +44,14 @@ export function createCreditsPlugin(
     return { cost: real.amount, beyond: account?.balance ?? 0 }
   }
 
-  async function charge(tx: Tx, task: SettledTask, end: End, vendor: VendorSide): Promise<void> {
+  async function decide(tx: Tx, task: SettledTask, end: End, vendor: VendorSide): Promise<Charge> {
     const { cost, beyond } = await costOf(tx, task)
     const policy = types[task.type]?.onCancel ?? DEFAULT_POLICY
-    const decided = decideCharge({ end, vendor, policy, held: task.creditsHeld, cost, beyond })
+    return decideCharge({ end, vendor, policy, held: task.creditsHeld, cost, beyond })
+  }
+
+  async function charge(tx: Tx, task: SettledTask, end: End, vendor: VendorSide): Promise<void> {
+    const decided = await decide(tx, task, end, vendor)
     if (decided.kind === 'wait') return
     await endHold(tx, task, decided)
     tellShortfall(task, decided)
@@ -87,6 +91,8 @@ export function createCreditsPlugin(
   return {
     name: 'credits',
     essential: true,
+    joinsSubmit: ({ type }) => options !== false && (types[type]?.credits ?? 0) !== 0,
+    joinsSettle: ({ creditsHeld }) => creditsHeld > 0,
     ...(options === false
       ? {}
       : {
@@ -98,6 +104,15 @@ export function createCreditsPlugin(
     async onSettled(tx, task, settlement) {
       if (task.creditsHeld === 0) return
       await charge(tx, task, endOf(task, settlement), vendorSideOf(task, settlement))
+    },
+    async onSettledMany(tx, ends) {
+      const charged: { task: SettledTask; charge: Exclude<Charge, { kind: 'wait' }> }[] = []
+      for (const { task, settlement } of ends) {
+        const decided = await decide(tx, task, endOf(task, settlement), vendorSideOf(task, settlement))
+        if (decided.kind !== 'wait') charged.push({ task, charge: decided })
+      }
+      await endHolds(tx, charged)
+      for (const { task, charge: decided } of charged) tellShortfall(task, decided)
     },
     async onCreateKnown(tx, task, fate) {
       if (task.creditsHeld === 0 || !(await isHoldOpen(tx, task.id))) return

@@ -25,6 +25,35 @@ export async function endHold(
   }
 }
 
+/** The same for many tasks, in one statement. */
+export async function endHolds(
+  tx: Tx,
+  ends: readonly { task: SettledTask; charge: Exclude<Charge, { kind: 'wait' }> }[],
+): Promise<void> {
+  // Accounts are locked in the order of their users.
+  const sorted = ends.toSorted((a, b) => (a.task.userId < b.task.userId ? -1 : 1))
+  const ended = await tx`
+    insert into holdfast.credit_ledger (user_id, task_id, kind, amount, hold_amount, shortfall, reason)
+    select h.user_id, h.task_id, e.kind, coalesce(e.amount, h.amount), case when e.kind = 'capture' then h.amount end,
+      e.shortfall, e.reason
+    from unnest(
+      ${sorted.map(({ task }) => task.id)}::uuid[], ${sorted.map(({ charge }) => charge.kind)}::text[],
+      ${sorted.map(({ charge }) => (charge.kind === 'capture' ? charge.amount : null))}::bigint[],
+      ${sorted.map(({ charge }) => (charge.kind === 'capture' ? charge.shortfall : 0))}::bigint[],
+      ${sorted.map(({ task }) => task.failure?.code ?? task.status)}::text[]
+    ) with ordinality as e (task_id, kind, amount, shortfall, reason, n)
+      cross join lateral (
+        select l.user_id, l.task_id, l.amount from holdfast.credit_ledger l
+        where l.task_id = e.task_id and l.kind = 'hold' limit 1
+      ) h
+    order by e.n
+    returning 1
+  `
+  if (ended.length < ends.length) {
+    throw new Error('Tasks say that credits were held for them, but the ledger has no hold.')
+  }
+}
+
 /** Whether what was held for a task is neither spent nor given back. The caller has locked the task's row. */
 export async function isHoldOpen(tx: Tx, taskId: string): Promise<boolean> {
   const [open] = await tx`

@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Alert } from '../../alerts/alert.ts'
+import { gather } from '../../concurrency/gather.ts'
+import type { WakeUp } from '../../concurrency/wake-up.ts'
+import { isDatabaseAway } from '../../database/database-errors.ts'
+import { createCircuitBreaker } from '../../engine/circuit-breaker.ts'
+import { runWork } from '../../engine/run-work.ts'
+import { logFailure } from '../../outage-log.ts'
+import { createProviderCalls } from '../call-provider.ts'
+import { countCopies } from './claim-copies.ts'
+import type { CopyContext } from './copy-context.ts'
+import { createCopyKind } from './copy-kind.ts'
+import { defaultMirrorOptions, type MirrorOptions } from './copy-options.ts'
+import { type CopiedFile, markStored } from './mark-stored.ts'
+
+/** Fewer than for a provider: each is a file that was fetched for nothing. */
+const STORE_FAILURES_TO_OPEN = 4
+const COUNT_EVERY_MS = 15_000
+
+export interface CopyParts
+  extends Pick<
+    CopyContext,
+    'sql' | 'bus' | 'aftermath' | 'providers' | 'log' | 'metrics' | 'random' | 'stopping' | 'givenUp'
+  > {
+  objects: CopyContext['objects'] | undefined
+  source: CopyContext['source'] | undefined
+  mirror: Partial<MirrorOptions> | undefined
+  alert: Alert | undefined
+}
+
+/** Copies result files to the store until the engine stops. Undefined if there is no store. */
+export function createCopies(parts: CopyParts): ((wakeUp: WakeUp) => Promise<void>) | undefined {
+  const { objects, source, mirror, alert = () => {}, ...shared } = parts
+  const { sql, log, metrics, stopping } = shared
+  if (!objects || !source) return undefined
+  const context: CopyContext = {
+    ...shared,
+    objects,
+    source,
+    alert,
+    options: { ...defaultMirrorOptions, ...mirror },
+    breaker: createCircuitBreaker(STORE_FAILURES_TO_OPEN),
+    calls: new Map(
+      [...shared.providers].map(([name, provider]) => [
+        name,
+        createProviderCalls(provider, { log, metrics, stopping }),
+      ]),
+    ),
+    store: gather<CopiedFile, boolean>({
+      together: (files) => markStored(sql, files, 'skip'),
+      alone: async (file) => (await markStored(sql, [file], 'wait'))[0] ?? false,
+      isHopeless: isDatabaseAway,
+    }),
+  }
+
+  async function count(): Promise<void> {
+    while (!stopping.aborted) {
+      try {
+        metrics.mirrorQueue(await countCopies(sql))
+      } catch (error) {
+        logFailure(log, error, 'the files to copy could not be counted')
+      }
+      // An abort only ends the pause.
+      await sleep(COUNT_EVERY_MS, undefined, { signal: stopping }).catch(() => {})
+    }
+  }
+
+  return async (wakeUp) => {
+    await Promise.all([runWork(createCopyKind(context), { log, wakeUp, stopping }), count()])
+  }
+}

@@ -1,0 +1,37 @@
+import { retryDeadlock } from '../../database/retry-deadlock.ts'
+import { takeOver } from '../../engine/claim.ts'
+import type { SweepContext } from '../../sweeps/run-sweeps.ts'
+import { sparingOthers, traceIdOf } from '../../sweeps/sparing-others.ts'
+import { DEADLINE_EXCEEDED, HARD_LIMIT_PAST_DEADLINE_MS } from './poll-actions.ts'
+
+const MOST = 1_000
+
+/**
+ * Tasks past their deadline (F6). They are not failed here but polled now: an outage of ours must not fail what the
+ * provider has finished, so only a poll that says "still running" does. Past the hard limit nothing is waited for.
+ */
+export async function sweepOverdue({ sql, settle, bus, log }: SweepContext): Promise<number> {
+  const hastened = await retryDeadlock(
+    () => sql`
+    update holdfast.work w set due_at = now(), ${takeOver(sql)}
+    from (
+      select t.id from holdfast.tasks t where t.status = 'running' and t.deadline_at <= now() order by t.deadline_at limit ${MOST}
+    ) overdue
+    where w.task_id = overdue.id and w.kind = 'poll' and w.part = 0 and w.due_at > now() + interval '5 s'
+      -- Silent ones are tried at their own pace: hurrying a provider that is down helps nobody.
+      and w.silent_since is null
+  `,
+  )
+  const lost = await sql<{ taskId: string; traceId: string | null }[]>`
+    select id as "taskId", ${traceIdOf(sql)} as "traceId" from holdfast.tasks t
+    where status = 'running' and deadline_at <= now() - ${HARD_LIMIT_PAST_DEADLINE_MS}::float8 * interval '1 ms'
+    order by deadline_at limit ${MOST}
+  `
+  for (const about of lost) {
+    const result = await sparingOthers(log, about, () => settle(about.taskId, DEADLINE_EXCEEDED))
+    if (!result) continue
+    if (result.kind === 'settled') bus.publish(result.userId)
+    log.warn(about, 'given up long after its deadline')
+  }
+  return hastened.count + lost.length
+}

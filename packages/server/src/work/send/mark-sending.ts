@@ -1,0 +1,67 @@
+import type { Sql } from '../../database/connect.ts'
+import { transaction } from '../../database/transaction.ts'
+import type { Fence } from '../../engine/claim.ts'
+import { isHeld } from '../../engine/claim.ts'
+
+/**
+ * The last thing committed before a create leaves for the provider. A task so marked is never sent again, by
+ * anyone. False if the claim was lost or somebody has marked it already: then do not send.
+ */
+export function markSending(sql: Sql, taskId: string, fence: Fence): Promise<boolean> {
+  return transaction(sql, async (tx) => {
+    const [held] =
+      await tx`select from holdfast.work w where ${isHeld(tx, 'send', { ...fence, taskId })} for update`
+    if (!held) return false
+    const marked = await tx`
+      update holdfast.provider_jobs set sending_at = now() where task_id = ${taskId} and sending_at is null and external_id is null
+    `
+    return marked.count === 1
+  })
+}
+
+export interface PutOff {
+  delayMs: number
+  /** Whether it is one of those that are spent sometime. */
+  countAttempt: boolean
+  /** For the operator. */
+  reason: string
+  /** Why it was not taken, in words for the user. Left out: it was not sent, and the task shows nothing of it. */
+  lastError?: string | undefined
+}
+
+/**
+ * Takes the mark back, because the create certainly was not accepted, and puts the work off. False if the claim
+ * was lost, if the mark has been taken back before, or if the task was cancelled meanwhile: then nobody sends it again.
+ */
+export function unmarkSending(
+  sql: Sql,
+  taskId: string,
+  fence: Fence,
+  { delayMs, countAttempt, reason, lastError }: PutOff,
+): Promise<boolean> {
+  return transaction(sql, async (tx) => {
+    // Only what is marked: said again, because the answer to the first time was lost, it must not count twice.
+    const put = await tx`
+      update holdfast.work w set due_at = now() + ${delayMs} * interval '1 ms', attempts = w.attempts + ${countAttempt ? 1 : 0}
+      where ${isHeld(tx, 'send', { ...fence, taskId })}
+        and exists (select from holdfast.provider_jobs j where j.task_id = ${taskId} and j.sending_at is not null)
+    `
+    if (put.count === 0) return false
+    // Asked after the work was locked, which a cancel needs too.
+    const taken = await tx`
+      update holdfast.provider_jobs set sending_at = null, last_error = ${reason}
+      where task_id = ${taskId} and external_id is null
+        and not exists (select from holdfast.tasks where id = ${taskId} and finished_at is not null)
+    `
+    if (taken.count === 0) return false
+    if (lastError !== undefined) {
+      await tx`
+        update holdfast.tasks set
+          attempts = least(attempts + 1, 32767), last_error = left(${lastError}, 1000),
+          next_attempt_at = now() + ${delayMs} * interval '1 ms'
+        where id = ${taskId} and status = 'pending'
+      `
+    }
+    return true
+  })
+}

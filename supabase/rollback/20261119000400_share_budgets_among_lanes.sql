@@ -1,0 +1,1 @@
+alter table holdfast.budget_shares drop column if exists lanes;

@@ -14,7 +14,7 @@ const files = findPropertyFiles([join(root, 'packages'), join(root, 'supabase'),
 
 describe('properties', () => {
   it('are found where they are, also behind what a test imports', () => {
-    expect(files).toContain('packages/server/src/engine/engine-model.test.ts')
+    expect(files).toContain('packages/server/src/work/work-model.test.ts')
     expect(files).toContain('packages/client/src/store/merge-tasks.test.ts')
     expect(files).toContain('packages/server/src/hot/memory-hot.test.ts')
     expect(files).toContain('packages/server/src/providers/kie/kie-contract.test.ts')

@@ -114,8 +114,8 @@ const UNREACHED: readonly Unreached[] = [
     why: 'Several files at once: more than are copied at a time, a store that fails four times in a row, one that cannot be written down with the others. The cases have one file.',
     where: [
       'concurrency/gather.ts',
-      ['work/copy/create-copies.ts', 'handBackCopies('],
-      ['work/copy/create-copies.ts', "breaker.state === 'open'"],
+      ['work/copy/copy-kind.ts', 'handBackCopies('],
+      ['work/copy/copy-kind.ts', "breaker.state === 'open'"],
     ],
   },
   {

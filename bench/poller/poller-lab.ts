@@ -126,7 +126,8 @@ export async function openPollerLab(): Promise<PollerLab> {
           },
           limits: { minPollMs: 200, callTimeoutMs: 2_000, ...options.limits },
           watchedPollMs: options.watchedPollMs ?? 300,
-          engine: { leaseMarginMs: options.leaseMarginMs ?? 300 },
+          // Tasks are written straight into the tables here, so nobody gives the hint that a create gives.
+          engine: { leaseMarginMs: options.leaseMarginMs ?? 300, idleMs: 250 },
         }
         const started = await Promise.allSettled(
           Array.from({ length: options.replicas ?? 3 }, () => startReplica(settings)),

@@ -10,6 +10,7 @@ begin
   insert into holdfast.work as w (task_id, kind, part, provider, lane)
   select task, 'deliver', e.part, e.id, task_lane
   from noted n join holdfast.webhook_endpoints e on e.id = n.endpoint
+  -- Whoever is delivering at this moment has not seen this one and must not end the step: the epoch tells them.
   on conflict (task_id, kind, part) do update set epoch = w.epoch + 1;
 end
 $$;

@@ -97,7 +97,7 @@ describe('rows that were there before', () => {
     for (const name of ['one', 'two']) await sql`select holdfast.register_endpoint(${name}, '{}')`
     await sql`
       insert into holdfast.dead_letters (task_id, user_id, kind, provider, lane, attempts, reason)
-      select holdfast.new_id(), 'ada', 'submit', 'kie', 'free_default', 3, 'no'
+      select holdfast.new_id(), 'ada', 'send', 'kie', 'free_default', 3, 'no'
       union all
       select '0199d2a0-0000-7000-8000-000000000001', 'ada', 'deliver', e.id, 'free_default', 18, 'no' from holdfast.webhook_endpoints e
     `

@@ -1,5 +1,3 @@
-import { performance } from 'node:perf_hooks'
-
 interface Waiting {
   startedAt: number
   giveUp(): void

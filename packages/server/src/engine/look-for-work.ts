@@ -61,7 +61,7 @@ async function look({ sql, queues, lanes, due, everyMs }: LookContext): Promise<
 const MOST_LOOKED_AT = 1_000
 
 /** When the next work of each queue is due, where there is any. Each kind is named, so that PostgreSQL finds its index. */
-export function readNextDue(
+function readNextDue(
   sql: Sql,
   { queues, lanes }: { queues: readonly WorkQueue[]; lanes: readonly Lane[] },
 ): Promise<(WorkQueue & { inMs: number })[]> {

@@ -56,7 +56,7 @@ describe('createMetrics (E6)', () => {
       'holdfast_calls_in_flight{provider="kie",operation="query"} 7',
       'holdfast_circuit{provider="kie"} 2',
       'holdfast_swept_total{sweep="silent"} 0',
-      'holdfast_dead_letters_total{provider="kie",kind="submit"} 1',
+      'holdfast_dead_letters_total{provider="kie",kind="send"} 1',
     ])
     metrics.holds('provider:kie', false)
     metrics.circuit('kie', 'half-open')
@@ -94,14 +94,14 @@ describe('createMetrics (E6)', () => {
     const metrics = createMetrics()
     metrics.workWaiting([{ provider: 'kie', kind: 'send', count: 3, oldestMs: 61_000 }])
     expect(await lines(metrics)).toEqual([
-      'holdfast_work_waiting{provider="kie",kind="submit"} 3',
-      'holdfast_oldest_due_seconds{provider="kie",kind="submit"} 61',
+      'holdfast_work_waiting{provider="kie",kind="send"} 3',
+      'holdfast_oldest_due_seconds{provider="kie",kind="send"} 61',
     ])
     metrics.workWaiting([{ provider: 'kie', kind: 'poll', count: 1, oldestMs: 500 }])
     expect(await lines(metrics)).toEqual([
-      'holdfast_work_waiting{provider="kie",kind="submit"} 0',
+      'holdfast_work_waiting{provider="kie",kind="send"} 0',
       'holdfast_work_waiting{provider="kie",kind="poll"} 1',
-      'holdfast_oldest_due_seconds{provider="kie",kind="submit"} 0',
+      'holdfast_oldest_due_seconds{provider="kie",kind="send"} 0',
       'holdfast_oldest_due_seconds{provider="kie",kind="poll"} 0.5',
     ])
     metrics.workWaiting(null)

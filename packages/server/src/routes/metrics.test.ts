@@ -34,7 +34,7 @@ describe('GET /metrics (E6)', () => {
     })
     await vi.waitFor(
       async () => {
-        await server.sql`update holdfast.work set due_at = now() - interval '3 s' where kind = 'poll' and epoch = 0 and due_at > now()`
+        await server.sql`update holdfast.work set due_at = now() - interval '3 s' where kind = 'poll' and epoch = 2 and due_at > now()`
         const task = (await server.as('ada')<{ task: Task }>('GET', `/v1/tasks/${body.task.id}`)).body.task
         expect(task.status).toBe('completed')
       },
@@ -49,7 +49,7 @@ describe('GET /metrics (E6)', () => {
       return found === undefined ? undefined : Number(found.slice(line.length + 1))
     }
     const here = 'provider="scripted"'
-    expect(value(`holdfast_claims_total{${here},kind="submit",lane="free_default"}`)).toBe(1)
+    expect(value(`holdfast_claims_total{${here},kind="send",lane="free_default"}`)).toBe(1)
     expect(value(`holdfast_claims_total{${here},kind="poll",lane="free_default"}`)).toBe(1)
     expect(value(`holdfast_claim_batches_total{${here},kind="poll"}`)).toBe(1)
     expect(value(`holdfast_submits_total{${here},outcome="accepted"}`)).toBe(1)
@@ -59,7 +59,7 @@ describe('GET /metrics (E6)', () => {
     expect(value(`holdfast_due_lag_seconds_bucket{le="2",${here},kind="poll",lane="free_default"}`)).toBe(0)
     expect(value(`holdfast_due_lag_seconds_count{${here},kind="poll",lane="free_default"}`)).toBe(1)
     expect(
-      value(`holdfast_due_lag_seconds_bucket{le="0.01",${here},kind="submit",lane="free_default"}`),
+      value(`holdfast_due_lag_seconds_bucket{le="0.01",${here},kind="send",lane="free_default"}`),
     ).toBeDefined()
     expect(value('holdfast_lock_held{name="provider:scripted"}')).toBe(1)
     expect(value('holdfast_lock_held{name="sweeps"}')).toBe(1)

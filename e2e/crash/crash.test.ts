@@ -107,8 +107,8 @@ const DANGEROUS: Dangerous[] = [
   },
   {
     title: 'inside the settling transaction, with the message written',
-    file: 'plugins/conversations/conversations-plugin.ts',
-    text: '    await writeMessages(',
+    file: 'plugins/conversations/write-messages.ts',
+    text: 'await tx`',
     moment: 'after',
     outcome: 'completed',
     creates: 1,

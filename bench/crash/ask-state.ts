@@ -8,7 +8,7 @@ export interface AskState {
   keys: number
   conversations: number
   unread: number
-  /** Oldest first, such as `submit open` or `deliver retried`. */
+  /** Oldest first, such as `send open` or `deliver retried`. */
   letters: string[]
   /** Every entry of the ledger, such as `hold 4`. */
   ledger: string[]

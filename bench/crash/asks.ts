@@ -114,7 +114,7 @@ export const ASKS: Record<Asks, (scene: AskScene) => Promise<AskPlan>> = {
       statuses: [201],
       same: idOfTask,
       view: ({ tasks, letters }) => `${tasks.length} tasks, ${letters[0]}`,
-      steps: ['1 tasks, submit open', '2 tasks, submit open', '2 tasks, submit retried'],
+      steps: ['1 tasks, send open', '2 tasks, send open', '2 tasks, send retried'],
     }
   },
 
@@ -125,7 +125,7 @@ export const ASKS: Record<Asks, (scene: AskScene) => Promise<AskPlan>> = {
       ask: () => stage.client.ask(`/v1/admin/dead-letters/${id}/discard`, { token: ADMIN }),
       statuses: [200],
       view: ({ letters }) => letters.join(),
-      steps: ['submit open', 'submit discarded'],
+      steps: ['send open', 'send discarded'],
     }
   },
 

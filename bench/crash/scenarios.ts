@@ -33,7 +33,7 @@ const CONCLUDING = [
   'plugins/credits/',
 ]
 
-const MIRRORING = ['work/copy/run-copy', 'work/copy/claim-copies.ts', 'artifacts/', 'objects/']
+const MIRRORING = ['work/copy/', 'engine/run-work.ts', 'artifacts/', 'objects/']
 
 /** What `npm run proof -- crash` goes through. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -194,8 +194,8 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'is copied',
     type: 'image',
     prompt: 'a lighthouse [fast]',
-    // From the success of the provider on: the first of it is that the file is written down.
-    armAt: 'artifacts/write-artifacts.ts',
+    // From the success of the provider on: the first of it is that the end and the file are written down.
+    armAt: 'tasks/settle-together.ts',
     around: MIRRORING,
     ends: { status: 'completed', code: null },
     maxSends: 1,
@@ -205,7 +205,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'copied by a new link',
     type: 'image',
     prompt: 'a lighthouse [fast] [dead-links]',
-    armAt: 'artifacts/write-artifacts.ts',
+    armAt: 'tasks/settle-together.ts',
     around: ['work/copy/run-copy.ts', 'work/copy/copy-writes.ts', 'providers/kie/kie.ts'],
     ends: { status: 'completed', code: null },
     maxSends: 1,

@@ -8,6 +8,8 @@ export const STOP_SCENARIOS: readonly Scenario[] = [
     prompt: 'a lighthouse [fast]',
     armAt: 'work/send/run-send.ts',
     around: [
+      'engine/run-work.ts',
+      'work/send/send-kind.ts',
       'create-holdfast.ts',
       'work/workers.ts',
       'work/provider-work.ts',

@@ -18,7 +18,7 @@ export const SWEEP_SCENARIOS: readonly Scenario[] = [
     type: 'impatient',
     prompt: 'a lighthouse [busy:99]',
     armAt: 'tasks/create-task.ts',
-    around: ['sweeps/', 'dead-letters/', ...ENDING],
+    around: ['sweeps/', 'work/send/sweep-waiting.ts', 'dead-letters/', ...ENDING],
     ends: { status: 'failed', code: 'WAIT_EXCEEDED' },
     // Turned away each time, so it may be sent again.
     maxSends: 99,

@@ -127,8 +127,8 @@ const DANGEROUS: Dangerous[] = [
 const COPYING: Pick<Dangerous, 'title' | 'file' | 'text' | 'moment'>[] = [
   {
     title: 'with the file written down as a result and not yet committed',
-    file: 'artifacts/write-artifacts.ts',
-    text: 'await tx`',
+    file: 'tasks/settle-together.ts',
+    text: 'const ended = await sql',
     moment: 'after',
   },
   {

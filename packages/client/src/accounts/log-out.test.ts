@@ -47,8 +47,7 @@ describe('a log-out', () => {
     const { id } = server.put('alice', { params: { prompt: SECRET } })
     const tab = await openTab()
     const other = await openTab({ environment: DEAF })
-    browser.clock.advance(250)
-    await until(async () => (await found()).includes(SECRET))
+    await elapse(browser.clock, async () => (await found()).includes(SECRET), 250)
     // The other tab has something to write, and does not hear of the log-out.
     server.change(id, { progress: 50 })
     await elapse(browser.clock, () => state(other).tasks[id]?.progress === 50, 100)
@@ -84,8 +83,7 @@ describe('a log-out', () => {
     const { id } = server.put('alice', { params: { prompt: SECRET } })
     const tab = await openTab({ environment: { localStorage: null } })
     const away = await openTab({ environment: { ...DEAF, localStorage: null } })
-    browser.clock.advance(250)
-    await until(async () => (await found()).includes(SECRET))
+    await elapse(browser.clock, async () => (await found()).includes(SECRET), 250)
     away.page.dispatchEvent(new Event('pagehide'))
     await settle()
     await tab.client.logout()
@@ -143,8 +141,7 @@ describe('a log-out', () => {
   it('before anybody has signed in does not wait for a database that another page holds up', async () => {
     server.put('alice', { params: { prompt: SECRET } })
     const tab = await openTab()
-    browser.clock.advance(250)
-    await until(() => JSON.stringify([...browser.localStorage]).includes(SECRET))
+    await elapse(browser.clock, () => JSON.stringify([...browser.localStorage]).includes(SECRET), 250)
     const held = Object.assign(new IDBFactory(), { databases: () => new Promise<never>(() => {}) })
     void browser.openTab({ environment: { indexedDB: held } }).client.logout()
     expect(JSON.stringify([...browser.localStorage])).not.toContain(SECRET)
@@ -249,8 +246,8 @@ describe('setUser(null)', () => {
   it('deletes nothing and writes nothing', async () => {
     const { id } = server.put('alice', { params: { prompt: SECRET } })
     const tab = await openTab()
-    browser.clock.advance(250)
-    await until(async () => (await found()).includes(SECRET))
+    await elapse(browser.clock, async () => (await found()).includes(SECRET), 250)
+    await settle()
     server.change(id, { progress: 50 })
     await until(() => state(tab).tasks[id]?.progress === 50)
     const kept = async () => {

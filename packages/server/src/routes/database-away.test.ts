@@ -36,10 +36,20 @@ const routes: [string, string, unknown?][] = [
   ['GET', '/readyz'],
 ]
 
+const untilRunning = (count: number) =>
+  vi.waitFor(
+    async () => {
+      const { body } = await server.as('ada')('GET', '/v1/tasks')
+      expect(body).toMatchObject({ tasks: Array.from({ length: count }, () => ({ status: 'running' })) })
+    },
+    { timeout: 10_000 },
+  )
+
 describe('while the database is away (P5)', () => {
   it('every route answers 503 with Retry-After, the process lives, and all is well when it is back', async () => {
     const ada = server.as('ada')
     expect((await ada('POST', '/v1/tasks', { json: fox })).status).toBe(201)
+    await untilRunning(1)
     await proxy.cut()
     const before = await dumpTables(server.sql)
     const answers = await Promise.all(
@@ -58,13 +68,7 @@ describe('while the database is away (P5)', () => {
       timeout: 10_000,
     })
     expect((await ada('POST', '/v1/tasks', { json: fox })).status).toBe(201)
-    await vi.waitFor(
-      async () => {
-        const { body } = await ada('GET', '/v1/tasks')
-        expect(body).toMatchObject({ tasks: [{ status: 'running' }, { status: 'running' }] })
-      },
-      { timeout: 10_000 },
-    )
+    await untilRunning(2)
     expect(server.provider.creates).toHaveLength(2)
     expect(server.logLines.join('')).not.toContain('unexpected error')
   })

@@ -78,4 +78,33 @@ describe('sweepOverdue (F6)', () => {
     expect(await workOf(lost)).toBeUndefined()
     expect(context.published).toEqual(['ada'])
   })
+
+  it.each([
+    ['was claimed', 'update holdfast.work set epoch = epoch + 1 where task_id = $1'],
+    [
+      'was given more time',
+      "update holdfast.tasks set deadline_at = now() + interval '1 hour' where id = $1",
+    ],
+  ])('leaves a task alone that %s after it was read', async (_, change) => {
+    const taskId = await overdueBy(24.1 * HOUR)
+    const context = createSweepContext(sql)
+    await sweepOverdue({
+      ...context,
+      settle: async (...asked) => {
+        await sql.unsafe(change, [taskId])
+        return context.settle(...asked)
+      },
+    })
+    expect((await findTask(sql, 'ada', taskId))?.status).toBe('running')
+    expect(context.published).toEqual([])
+    expect(context.logLines.join('')).not.toContain('given up')
+    await sql`delete from holdfast.tasks where id = ${taskId}`
+  })
+
+  it('gives a task up that has lost its work', async () => {
+    const lost = await overdueBy(24.1 * HOUR)
+    await sql`delete from holdfast.work where task_id = ${lost}`
+    await sweepOverdue(createSweepContext(sql))
+    expect((await findTask(sql, 'ada', lost))?.status).toBe('failed')
+  })
 })

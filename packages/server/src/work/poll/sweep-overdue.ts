@@ -1,10 +1,12 @@
 import { retryDeadlock } from '../../database/retry-deadlock.ts'
-import { takeOver } from '../../engine/claim.ts'
+import { type Fence, takeOver } from '../../engine/claim.ts'
 import type { SweepContext } from '../../sweeps/run-sweeps.ts'
 import { sparingOthers, traceIdOf } from '../../sweeps/sparing-others.ts'
 import { DEADLINE_EXCEEDED, HARD_LIMIT_PAST_DEADLINE_MS } from './poll-actions.ts'
 
 const MOST = 1_000
+
+type Lost = { taskId: string; traceId: string | null } & (Fence | { workId: null; epoch: null })
 
 /**
  * Tasks past their deadline (F6). They are not failed here but polled now: an outage of ours must not fail what the
@@ -22,16 +24,26 @@ export async function sweepOverdue({ sql, settle, bus, log }: SweepContext): Pro
       and w.silent_since is null
   `,
   )
-  const lost = await sql<{ taskId: string; traceId: string | null }[]>`
-    select id as "taskId", ${traceIdOf(sql)} as "traceId" from holdfast.tasks t
-    where status = 'running' and deadline_at <= now() - ${HARD_LIMIT_PAST_DEADLINE_MS}::float8 * interval '1 ms'
-    order by deadline_at limit ${MOST}
+  const isLost = sql`
+    t.status = 'running' and t.deadline_at <= now() - ${HARD_LIMIT_PAST_DEADLINE_MS}::float8 * interval '1 ms'
   `
-  for (const about of lost) {
-    const result = await sparingOthers(log, about, () => settle(about.taskId, DEADLINE_EXCEEDED))
-    if (!result) continue
-    if (result.kind === 'settled') bus.publish(result.userId)
-    log.warn(about, 'given up long after its deadline')
+  const lost = await sql<Lost[]>`
+    select t.id as "taskId", ${traceIdOf(sql)} as "traceId", w.id::text as "workId", w.epoch
+    from holdfast.tasks t left join holdfast.work w on w.task_id = t.id and w.kind = 'poll' and w.part = 0
+    where ${isLost} order by t.deadline_at limit ${MOST}
+  `
+  for (const { taskId, traceId, workId, epoch } of lost) {
+    // A task that has come back to life since it was read is another one: its work says so, or its deadline does.
+    const result = await sparingOthers(log, { taskId, traceId }, () =>
+      settle(taskId, DEADLINE_EXCEEDED, {
+        ...(workId === null ? {} : { fence: { workId, epoch } }),
+        onlyIf: async (tx) =>
+          (await tx`select from holdfast.tasks t where t.id = ${taskId} and ${isLost}`).count > 0,
+      }),
+    )
+    if (result?.kind !== 'settled') continue
+    bus.publish(result.userId)
+    log.warn({ taskId, traceId }, 'given up long after its deadline')
   }
   return hastened.count + lost.length
 }

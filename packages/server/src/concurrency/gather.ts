@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 export interface Gathered<T, R> {
   /** Does many at once. One answer per item, in their order; null for one that has to be done alone. */
   together(items: readonly T[]): Promise<readonly (R | null)[]>
@@ -7,6 +9,8 @@ export interface Gathered<T, R> {
   isHopeless?(error: unknown): boolean
   /** How many go together at most. @default 500 */
   maxItems?: number
+  /** The least time from one call to the next, for what nobody waits for: fewer, larger calls. @default 0 */
+  apartMs?: number
 }
 
 interface Waiting<T, R> {
@@ -28,9 +32,11 @@ export function gather<T, R>({
   alone,
   isHopeless = () => false,
   maxItems = 500,
+  apartMs = 0,
 }: Gathered<T, R>): (item: T) => Promise<R> {
   let waiting: Waiting<T, R>[] = []
   let isBusy = false
+  let nextAt = 0
 
   async function doTogether(batch: readonly Waiting<T, R>[]): Promise<void> {
     try {
@@ -48,6 +54,9 @@ export function gather<T, R>({
 
   async function doAll(): Promise<void> {
     while (waiting.length > 0) {
+      const earlyMs = nextAt - performance.now()
+      if (earlyMs > 0) await sleep(earlyMs)
+      nextAt = performance.now() + apartMs
       const batch = waiting.slice(0, maxItems)
       waiting = waiting.slice(maxItems)
       await doTogether(batch)

@@ -16,6 +16,8 @@ import { type CopiedFile, markStored } from './mark-stored.ts'
 /** Fewer than for a provider: each is a file that was fetched for nothing. */
 const STORE_FAILURES_TO_OPEN = 4
 const COUNT_EVERY_MS = 15_000
+/** Files end one by one, and users have the provider's URL meanwhile. */
+const STORED_APART_MS = 25
 
 export interface CopyParts
   extends Pick<
@@ -50,6 +52,7 @@ export function createCopies(parts: CopyParts): ((wakeUp: WakeUp) => Promise<voi
       together: (files) => markStored(sql, files, 'skip'),
       alone: async (file) => (await markStored(sql, [file], 'wait'))[0] ?? false,
       isHopeless: isDatabaseAway,
+      apartMs: STORED_APART_MS,
     }),
   }
 

@@ -169,11 +169,11 @@ async function moveTo(path: string, temporary: string): Promise<void> {
   const folder = dirname(path)
   for (let attempt = 1; ; attempt++) {
     try {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
       await rename(temporary, path)
       break
     } catch (error) {
       if (!isMissing(error) || attempt === MOVE_ATTEMPTS) throw error
-      await mkdir(folder, { recursive: true, mode: 0o700 })
     }
   }
   await syncFolder(folder)

@@ -61,7 +61,7 @@ test('the provider that has a key does the work, with no other setting than its 
     RUNWAYML_BASE_URL: simulator.url,
     CREDIT_PRICES: 'video=20',
     CREDITS_INITIAL: '100',
-    ROUTE_BY_PLAN: 'gold=vip_short/vip_long',
+    ROUTE_BY_PLAN: 'gold=enterprise_exclusive',
   })
   await expect.poll(() => said.text, patiently).toContain('serving')
 
@@ -81,7 +81,7 @@ test('the provider that has a key does the work, with no other setting than its 
     result: { outputs: [{ contentType: 'video/mp4' }] },
   })
   expect(simulator.requests()[0]?.path).toBe('/v1/text_to_video')
-  expect(await database.sql`select lane from holdfast.tasks`).toEqual([{ lane: 'vip_long' }])
+  expect(await database.sql`select lane from holdfast.tasks`).toEqual([{ lane: 'enterprise_exclusive' }])
   const credits = await fetch(`http://127.0.0.1:${port}/v1/credits`, { headers })
   expect(await credits.json()).toMatchObject({ enabled: true, balance: 80, held: 0, prices: { video: 20 } })
 

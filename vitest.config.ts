@@ -56,8 +56,9 @@ export default defineConfig({
           name: 'oldest-postgres',
           include: [
             'supabase/tests/**/*.test.ts',
-            'packages/server/src/engine/claim-{polls,submits}.test.ts',
-            'packages/server/src/tasks/{accept-task,create-task,settle-task,sync-tasks}.test.ts',
+            'packages/server/src/engine/claim-within-budget.test.ts',
+            'packages/server/src/work/{copy/claim-copies,poll/claim-polls,send/accept-task,send/claim-sends}.test.ts',
+            'packages/server/src/tasks/{create-submit,create-task,settle-task,sync-tasks}.test.ts',
           ],
           globalSetup: ['packages/server/test/debian-postgres-for-tests.ts'],
           testTimeout: 20_000,

@@ -33,7 +33,7 @@ const CONCLUDING = [
   'plugins/credits/',
 ]
 
-const MIRRORING = ['work/copy/', 'engine/run-work.ts', 'artifacts/', 'objects/']
+const COPYING = ['work/copy/', 'engine/run-work.ts', 'artifacts/', 'objects/']
 
 /** What `npm run proof -- crash` goes through. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -196,7 +196,7 @@ export const SCENARIOS: readonly Scenario[] = [
     prompt: 'a lighthouse [fast]',
     // From the success of the provider on: the first of it is that the end and the file are written down.
     armAt: 'tasks/settle-together.ts',
-    around: MIRRORING,
+    around: COPYING,
     ends: { status: 'completed', code: null },
     maxSends: 1,
     mirror: true,

@@ -17,7 +17,7 @@ export interface Seed {
 
 const CONVERSATIONS = 20
 
-/** Writes tasks as the API and the submits would have, in one statement each, and returns when the first is due. */
+/** Writes tasks as the API and the sends would have, in one statement each, and returns when the first is due. */
 export async function seedTasks(sql: postgres.Sql, seed: Seed): Promise<number> {
   const { userId, count, name, as, dueInMs = 0, everyMs = 0 } = seed
   const lane = laneOfUser(userId)

@@ -15,7 +15,7 @@ export async function readWorkStorage(sql: postgres.Sql): Promise<WorkStorage> {
   const [row] = await sql<WorkStorage[]>`
     select
       pg_relation_size('holdfast.work')::float8 as "tableBytes",
-      pg_relation_size('holdfast.work_due')::float8 as "dueIndexBytes",
+      pg_relation_size('holdfast.work_by_due')::float8 as "dueIndexBytes",
       pg_relation_size('holdfast.one_step_of_a_kind_per_task')::float8 as "keyIndexBytes",
       s.n_dead_tup::float8 as "deadRows", s.autovacuum_count::float8 as vacuums,
       (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::float8 as "walBytes",

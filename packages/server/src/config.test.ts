@@ -131,6 +131,15 @@ describe('readConfig', () => {
     expect(() => readConfig(env)).not.toThrow('brief-but-mine')
   })
 
+  it('reads which lanes the tasks of a plan go to, and says what is wrong with them', () => {
+    expect(readConfig({}).routeByPlan).toBeNull()
+    expect(readConfig({ ROUTE_BY_PLAN: 'gold=vip_long, pro=vip_short/vip_long' }).routeByPlan).toEqual({
+      gold: 'vip_long',
+      pro: { short: 'vip_short', long: 'vip_long' },
+    })
+    expect(() => readConfig({ ROUTE_BY_PLAN: 'pro=fast' })).toThrow(/^ROUTE_BY_PLAN: "pro=fast" is not/)
+  })
+
   it('knows production', () => {
     expect(readConfig({ NODE_ENV: 'production' }).production).toBe(true)
   })

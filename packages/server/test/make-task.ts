@@ -10,7 +10,7 @@ export interface MakeTaskOptions extends Partial<CreateTaskBody> {
   provider?: string
 }
 
-/** A task that waits to be submitted. */
+/** A task that waits to be sent. */
 export async function makeTask(
   sql: Sql,
   { userId = 'ada', provider = 'nobody', ...body }: MakeTaskOptions = {},

@@ -11,7 +11,7 @@ export interface QueuedWork {
   type?: string
   /** When it comes due, from now; negative: it is late by that much. */
   dueMs?: number
-  /** How long ago the provider accepted it, for polls; how long ago it was asked for, for submits. */
+  /** How long ago the provider accepted it, for polls; how long ago it was asked for, for sends. */
   ageMs?: number
 }
 

@@ -34,7 +34,7 @@ const taskFields = z.strictObject({
     .max(24 * 60 * 60_000)
     .optional(),
   /**
-   * A job that the app has started at this provider itself: with its `externalId` it is polled, mirrored and restored
+   * A job that the app has started at this provider itself: with its `externalId` it is polled, copied and restored
    * like any other. For service keys only.
    */
   provider: z.string().min(1).max(100).optional(),

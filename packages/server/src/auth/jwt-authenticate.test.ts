@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { signToken, TEST_AUDIENCE, TEST_ISSUER, TEST_SECRET, testAuth } from '../../test/test-tokens.ts'
 import { createDevLogin } from './dev-login.ts'
 import { createJwtAuthenticate } from './jwt-authenticate.ts'
+import { rememberTokens } from './remember-tokens.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -241,6 +242,22 @@ describe('tokens signed with an issuer’s key (S2)', () => {
     vi.setSystemTime(Date.now() + 31_000)
     expect(await authenticate(await fresh.sign())).toMatchObject({ userId: 'ada' })
     await expect(authenticate(await old.sign())).rejects.toMatchObject(invalid)
+  })
+
+  it('are refused eleven minutes after their key was withdrawn, though they are remembered and nobody brings a new one', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const issuer = await startIssuer()
+    const old = await issuer.publish('old')
+    const authenticate = rememberTokens(issuedBy(issuer))
+    const token = await old.sign({ exp: seconds() + 3_600 })
+    await authenticate(token)
+    await issuer.publish('new')
+    // The keys are asked for again after ten minutes, and a token is remembered for one.
+    for (let minute = 0; minute < 11; minute++) {
+      vi.setSystemTime(Date.now() + 60_000)
+      await authenticate(token).catch(() => {})
+    }
+    await expect(authenticate(token)).rejects.toMatchObject(invalid)
   })
 
   it('cannot be judged while the issuer is away: 503, and nothing said about the token', async () => {

@@ -61,10 +61,12 @@ test('the provider that has a key does the work, with no other setting than its 
     RUNWAYML_BASE_URL: simulator.url,
     CREDIT_PRICES: 'video=20',
     CREDITS_INITIAL: '100',
+    ROUTE_BY_PLAN: 'gold=enterprise_exclusive',
   })
   await expect.poll(() => said.text, patiently).toContain('serving')
 
-  const headers = { authorization: `Bearer ${await signToken(USER)}`, 'content-type': 'application/json' }
+  const token = await signToken(USER, { app_metadata: { plan: 'gold' } })
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   // Somebody who watches, so that polls come soon.
   const stream = await fetch(`http://127.0.0.1:${port}/v1/stream`, { headers })
   cleanups.push(async () => stream.body?.cancel().catch(() => undefined))
@@ -79,6 +81,7 @@ test('the provider that has a key does the work, with no other setting than its 
     result: { outputs: [{ contentType: 'video/mp4' }] },
   })
   expect(simulator.requests()[0]?.path).toBe('/v1/text_to_video')
+  expect(await database.sql`select lane from holdfast.tasks`).toEqual([{ lane: 'enterprise_exclusive' }])
   const credits = await fetch(`http://127.0.0.1:${port}/v1/credits`, { headers })
   expect(await credits.json()).toMatchObject({ enabled: true, balance: 80, held: 0, prices: { video: 20 } })
 

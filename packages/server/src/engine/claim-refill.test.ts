@@ -18,7 +18,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it('P1 the budget also fills up while a claim takes its time', async () => {
+it('the budget also fills up while a claim takes its time', async () => {
   const limit = { perSecond: 100, burst: 10, inFlight: 1_000 }
   const provider = createScriptedProvider({ limits: { query: limit, create: limit } })
   await ensureBudgets(sql, provider)

@@ -71,7 +71,7 @@ const lanesOf = async (taskIds: string[]) => {
 
 const ids = (claimed: { taskId: string }[]) => claimed.map((work) => work.taskId)
 
-describe('the budget is spent inside the claim (P1)', () => {
+describe('the budget is spent inside the claim', () => {
   it('takes a token for each row, and none where nothing is due', async () => {
     const provider = await providerWith({ burst: 10 })
     await queueWork(sql, { provider, kind: 'poll', count: 3 })
@@ -194,7 +194,7 @@ describe('the budget is spent inside the claim (P1)', () => {
   })
 })
 
-describe('calls in flight are counted over all replicas (P1)', () => {
+describe('calls in flight are counted over all replicas', () => {
   it('leaves the others what this one does not use', async () => {
     const provider = await providerWith({ inFlight: 10 })
     await queueWork(sql, { provider, kind: 'poll', count: 50 })
@@ -265,7 +265,7 @@ describe('calls in flight are counted over all replicas (P1)', () => {
   })
 })
 
-describe('each lane has a share of its own (Q1)', () => {
+describe('each lane has a share of its own', () => {
   const flood = (provider: string, lane: Lane, count = 150) =>
     queueWork(sql, { provider, kind: 'poll', lane, count, dueMs: -3_600_000 })
 
@@ -326,6 +326,46 @@ describe('each lane has a share of its own (Q1)', () => {
   })
 })
 
+describe('processes that are pinned to different lanes', () => {
+  const OWN: Lane[] = ['enterprise_exclusive']
+  const OTHERS = ALL_LANES.filter((lane) => !OWN.includes(lane))
+  const total = sum(Object.values(LANE_WEIGHTS))
+  const share = (lanes: readonly Lane[]) => sum(lanes.map((lane) => LANE_WEIGHTS[lane])) / total
+
+  async function flooded() {
+    const provider = await providerWith({ burst: 110 })
+    for (const lane of ALL_LANES) await queueWork(sql, { provider, kind: 'poll', lane, count: 150 })
+    const claim = (replica: string, lanes: readonly Lane[], limit: number) =>
+      claimPolls(sql, optionsFor(provider, { replica, lanes, limit }))
+    return { provider, claim }
+  }
+
+  it.each([
+    ['the first', OWN, OTHERS],
+    ['the second', OTHERS, OWN],
+  ])(
+    'share the budget by the weight of their lanes: %s takes no more than its part',
+    async (_, own, other) => {
+      const { claim } = await flooded()
+      await claim('other', other, 1)
+      const claimed = (await claim('own', own, 1_000)).length
+      expect(Math.abs(claimed - 109 * share(own))).toBeLessThan(OTHERS.length)
+    },
+  )
+
+  it('take what the others leave: those that have nothing due, or are gone', async () => {
+    const { provider, claim } = await flooded()
+    await claim('other', OTHERS, 1)
+    await sql`update holdfast.budget_shares set expires_at = clock_timestamp() where provider = ${provider} and replica = 'other'`
+    expect(await claim('own', OWN, 1_000)).toHaveLength(109)
+
+    const idle = await flooded()
+    await idle.claim('other', OTHERS, 1)
+    await sql`delete from holdfast.work where provider = ${idle.provider} and lane <> ${OWN[0] ?? ''}`
+    expect(await idle.claim('own', OWN, 1_000)).toHaveLength(109)
+  })
+})
+
 describe('a claim', () => {
   it('takes the longest due first', async () => {
     const provider = await providerWith({})
@@ -341,7 +381,7 @@ describe('a claim', () => {
     ])
   })
 
-  it('passes over what somebody else is writing at this moment instead of waiting (Q2)', async () => {
+  it('passes over what somebody else is writing at this moment instead of waiting', async () => {
     const provider = await providerWith({})
     const [held, free] = await queueWork(sql, { provider, kind: 'poll', count: 2 })
     await sql.begin(async (tx) => {
@@ -351,7 +391,7 @@ describe('a claim', () => {
     expect(ids(await claimPolls(sql, optionsFor(provider)))).toEqual([held])
   })
 
-  it('never takes the same row twice, with many claimers at once (P3)', async () => {
+  it('never takes the same row twice, with many claimers at once', async () => {
     const provider = await providerWith({})
     const queued = await queueWork(sql, { provider, kind: 'poll', count: 300 })
     const claimed = await Promise.all(

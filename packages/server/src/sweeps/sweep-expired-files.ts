@@ -46,6 +46,9 @@ export async function sweepExpiredFiles({ sql, bus, log, objects }: SweepContext
       delete from holdfast.work w using unnest(${over.map((file) => file.taskId)}::uuid[], ${over.map((file) => file.ordinal)}::int[]) o (task_id, part)
       where w.task_id = o.task_id and w.kind = 'copy' and w.part = o.part
     `
+    // Work → task → file, as everywhere.
+    const tasks = [...new Set(over.flatMap(({ taskId }) => taskId ?? []))].sort()
+    await tx`select from holdfast.tasks where id = any(${tasks}::uuid[]) order by id for no key update`
     const ended = await tx<{ taskId: string | null; userId: string }[]>`
       update holdfast.artifacts a set state = case when a.state = 'stored' then 'deleted' else 'expired' end
       from unnest(${over.map((file) => file.id)}::uuid[], ${over.map((file) => file.state)}::text[]) o (id, state)
@@ -53,8 +56,8 @@ export async function sweepExpiredFiles({ sql, bus, log, objects }: SweepContext
       returning a.task_id as "taskId", a.user_id as "userId"
     `
     // Raises their versions, so that open tabs hear of it.
-    const tasks = [...new Set(ended.flatMap(({ taskId }) => taskId ?? []))].sort()
-    await tx`update holdfast.tasks set updated_at = now() where id = any(${tasks}::uuid[])`
+    const told = [...new Set(ended.flatMap(({ taskId }) => taskId ?? []))].sort()
+    await tx`update holdfast.tasks set updated_at = now() where id = any(${told}::uuid[])`
     return ended
   })
   for (const userId of new Set(marked.map((file) => file.userId))) bus.publish(userId)

@@ -52,7 +52,7 @@ function start(create: (taskId: string) => Promise<CreateOutcome>, stopWithinMs 
   return { provider, lines }
 }
 
-describe('the database goes away (P5)', () => {
+describe('the database goes away', () => {
   it('while a create is answered: the answer is written when it is back', async () => {
     const { provider, lines } = start(async (taskId) => {
       await proxy.cut()

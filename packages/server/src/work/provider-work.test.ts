@@ -1,11 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createFakeLock } from '../../test/fake-lock.ts'
 import { makeTask } from '../../test/make-task.ts'
+import { createMemoryLog } from '../../test/memory-log.ts'
 import { queueWork } from '../../test/queue-work.ts'
 import { createScriptedProvider, type Script } from '../../test/scripted-provider.ts'
 import { type StartEngineOptions, type StartedEngine, startEngine } from '../../test/start-engine.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { connect, type Sql } from '../database/connect.ts'
+import { ALL_LANES } from '../engine/lanes.ts'
+import { createAdvisoryLock } from '../locks/advisory-lock.ts'
 import type { Provider, QueryOutcome } from '../providers/provider.ts'
 
 let database: TestDatabase
@@ -80,7 +83,7 @@ const sharesOf = (provider: Provider) =>
   sql`select operation, in_flight from holdfast.budget_shares where provider = ${provider.name}`
 
 describe('calls in flight', () => {
-  it('stay within the limit over three replicas side by side (P1, P7)', async () => {
+  it('stay within the limit over three replicas side by side', async () => {
     const silent = createSilentProvider({ limits: { query: { perSecond: 1e5, burst: 1e5, inFlight: 6 } } })
     await queueWork(sql, { provider: silent.provider.name, kind: 'poll', count: 30 })
     for (let replica = 0; replica < 3; replica += 1) start(silent.provider)
@@ -128,7 +131,7 @@ describe('calls in flight', () => {
     expect(now.most).toBe(4)
   })
 
-  it('are shown, and are none when nothing is under way (E6)', async () => {
+  it('are shown, and are none when nothing is under way', async () => {
     const silent = createSilentProvider()
     await queueWork(sql, { provider: silent.provider.name, kind: 'poll', count: 3 })
     const { metric } = start(silent.provider)
@@ -165,7 +168,7 @@ describe('calls that wait for their turn', () => {
     expect(silent.queries).toHaveLength(20)
   })
 
-  it('are handed back unmade once the claim might end before the call does (P3)', async () => {
+  it('are handed back unmade once the claim might end before the call does', async () => {
     const leaseMarginMs = 50
     const silent = createSilentProvider({
       limits: { query: { perSecond: 1e5, burst: 1e5, inFlight: 2, atOnce: 1 } },
@@ -199,7 +202,7 @@ describe('calls that wait for their turn', () => {
   })
 })
 
-describe('“not before” (P2)', () => {
+describe('“not before”', () => {
   it('to a poll stops the polls of all replicas for that long, and creates go on', async () => {
     const provider = createScriptedProvider({
       query: () => ({ kind: 'inconclusive', reason: 'slow down', retryAfterMs: 60_000 }),
@@ -306,7 +309,7 @@ describe('a provider that does not answer at all', () => {
   it('is asked again after a probe that never got to ask', async () => {
     const { provider, metric } = await openedCircuit(() => ({ kind: 'succeeded', outputs: [] }))
     await sql`update holdfast.work set due_at = 'infinity' where provider = ${provider.name}`
-    // The probe is a submit of which nobody knows whether it was sent: it is settled without a call.
+    // The probe is a send of which nobody knows whether it was sent: it is settled without a call.
     const [lost] = await queueWork(sql, { provider: provider.name, kind: 'send' })
     await sql`update holdfast.provider_jobs set sending_at = now() where task_id = ${lost ?? ''}`
     await until(async () => expect(await statusesOf(provider)).toMatchObject({ failed: 1 }))
@@ -319,8 +322,30 @@ describe('a provider that does not answer at all', () => {
   })
 })
 
+describe('processes that are pinned to lanes', () => {
+  it('serve theirs side by side, each under the lock of its lanes', async () => {
+    const provider = createScriptedProvider({ query: () => ({ kind: 'succeeded', outputs: [] }) })
+    const lockOf = () => createAdvisoryLock({ url: database.url, retryMs: 25, log: createMemoryLog().log })
+    const [own, ...others] = ALL_LANES
+    start(provider, { lock: lockOf(), options: { lanes: own ? [own] : [] } })
+    start(provider, { lock: lockOf(), options: { lanes: others } })
+    for (const lane of ALL_LANES) await queueWork(sql, { provider: provider.name, kind: 'poll', lane })
+    await until(async () => expect(await statusesOf(provider)).toEqual({ completed: ALL_LANES.length }))
+  })
+
+  it('stand by for those that have the same lanes, in whatever order they name them', async () => {
+    const provider = createScriptedProvider()
+    const lock = createFakeLock()
+    start(provider, { lock, options: { lanes: ['vip_long', 'vip_short'] } })
+    await until(() => expect(lock.held).toContain(`provider:${provider.name}:vip_long+vip_short`))
+    start(provider, { lock, options: { lanes: ['vip_short', 'vip_long'] } })
+    await until(() => expect(lock.held.size).toBe(2))
+    expect(lock.held).toEqual(new Set(['sweeps', `provider:${provider.name}:vip_long+vip_short`]))
+  })
+})
+
 describe('the end of an engine', () => {
-  it('hands polls back, due now, with their attempts and their silence as they were (E6)', async () => {
+  it('hands polls back, due now, with their attempts and their silence as they were', async () => {
     const silent = createSilentProvider()
     const [taskId] = await queueWork(sql, { provider: silent.provider.name, kind: 'poll' })
     await sql`update holdfast.work set attempts = 4, silent_since = now() - interval '1 h' where task_id = ${taskId ?? ''}`
@@ -334,7 +359,7 @@ describe('the end of an engine', () => {
     expect(after?.dueMs).toBeLessThanOrEqual(0)
   })
 
-  it('lost locks abort the polls they guard, and nothing is claimed until one is held again (P3)', async () => {
+  it('lost locks abort the polls they guard, and nothing is claimed until one is held again', async () => {
     const silent = createSilentProvider()
     const [first] = await queueWork(sql, { provider: silent.provider.name, kind: 'poll' })
     const lock = createFakeLock()

@@ -246,7 +246,7 @@ async function check(taskIds: string[], memory: Memory, done: [ModelWorker, Acte
       else memory.marked.delete(taskId)
     }
     if (at !== 'tasks' || !before || !after) continue
-    // F9: only allowed transitions, a requeue only with a higher count, and the end is the end.
+    // Only allowed transitions, a requeue only with a higher count, and the end is the end.
     const rule = TRANSITIONS[before.status][after.status]
     must(rule !== 'refused', `a task went from ${before.status} to ${after.status}`)
     must(rule !== 'requeue' || after.attempts > before.attempts, 'a requeue was not counted')
@@ -259,12 +259,12 @@ async function check(taskIds: string[], memory: Memory, done: [ModelWorker, Acte
 
   const settledNow = new Map<string, number>()
   for (const [worker, { deed, fenced }] of done) {
-    // P3: a claim is never given twice, and whoever holds an older one writes nothing at all.
+    // A claim is never given twice, and whoever holds an older one writes nothing at all.
     if (deed.kind === 'claimed') {
       for (const { workId, epoch, phase, taskId } of deed.claims) {
         must(!memory.claims.has(`${workId}@${epoch}`), 'the same claim was given twice')
         memory.claims.add(`${workId}@${epoch}`)
-        // P3, F8: at most one create per task is ever out.
+        // At most one create per task is ever out.
         if (phase === 'sending') must(count(memory.sent, taskId) === 1, 'a task was sent twice')
       }
     }
@@ -277,7 +277,7 @@ async function check(taskIds: string[], memory: Memory, done: [ModelWorker, Acte
   }
 
   for (const { id, status, messages, work } of states) {
-    // F10: whoever else tried, one settle won, and it wrote one message at most.
+    // Whoever else tried, one settle won, and it wrote one message at most.
     must((memory.settles.get(id) ?? 0) === (isTerminal(status) ? 1 : 0), 'a task did not end exactly once')
     must((settledNow.get(id) ?? 0) <= 1, 'two settles both say that they won')
     must(messages === (status === 'completed' ? 1 : 0), `a ${status} task has ${messages} messages`)

@@ -82,6 +82,9 @@ const workOf = (task: Task) =>
     from holdfast.work where task_id = ${task.id}
   `
 
+const lettersOf = (task: Task) =>
+  sql`select kind, reason from holdfast.dead_letters where task_id = ${task.id} and resolved_at is null`
+
 /** A promise to be kept by hand. */
 function gate<T>() {
   let open: (value: T) => void = () => {}
@@ -92,7 +95,7 @@ function gate<T>() {
 }
 
 describe('a task’s life', () => {
-  it('is submitted, polled and finished with nobody online: result, message and unread mark (F4)', async () => {
+  it('is submitted, polled and finished with nobody online: result, message and unread mark', async () => {
     const answers: QueryOutcome[] = [
       { kind: 'running', progress: 30 },
       {
@@ -156,7 +159,7 @@ describe('a task’s life', () => {
   })
 })
 
-describe('submitting (F8)', () => {
+describe('sending', () => {
   it('two engines side by side send 100 tasks exactly once each', async () => {
     // A lease that a busy machine does not let expire: whose claim is lost after the mark ends as unknown, rightly.
     const provider = createScriptedProvider({ limits: { callTimeoutMs: 30_000 } })
@@ -204,6 +207,8 @@ describe('submitting (F8)', () => {
     await untilStatus(task, 'failed')
     expect(await get(task)).toMatchObject({ failure: { code: 'SUBMIT_UNKNOWN' } })
     expect(provider.creates).toHaveLength(1)
+    // Nobody has foreseen it, so an operator sees it.
+    expect(await lettersOf(task)).toEqual([{ kind: 'send', reason: 'the adapter threw' }])
   })
 
   it('a provider that cannot be reached is tried until it can: that is no attempt', async () => {
@@ -268,7 +273,7 @@ describe('submitting (F8)', () => {
   })
 })
 
-describe('polls that tell nothing (P4)', () => {
+describe('polls that tell nothing', () => {
   it('leave the task as it is', async () => {
     const { provider } = start({ query: () => ({ kind: 'inconclusive', reason: '502', retryAfterMs: null }) })
     const task = await makeRunningTask(sql, { provider: provider.name })
@@ -319,7 +324,7 @@ describe('polls that tell nothing (P4)', () => {
   })
 })
 
-describe('the deadline (F6)', () => {
+describe('the deadline', () => {
   it('fails a task only after a poll said that it is still unfinished', async () => {
     const answers: QueryOutcome[] = [
       { kind: 'inconclusive', reason: '502', retryAfterMs: null },
@@ -381,6 +386,18 @@ describe('what the provider ends', () => {
     await until(async () => expect(await get(task)).toMatchObject(expected))
   })
 
+  it('is left for an operator, too, where nobody can read the result', async () => {
+    const message = 'The generation service gave no file.'
+    const { provider } = start({
+      query: () => ({ kind: 'failed', code: 'RESULT_UNREADABLE', message, retryable: true }),
+    })
+    const task = await makeRunningTask(sql, { provider: provider.name })
+    await pollNow(task)
+    await untilStatus(task, 'failed')
+    expect(await get(task)).toMatchObject({ failure: { code: 'RESULT_UNREADABLE', message } })
+    expect(await lettersOf(task)).toEqual([{ kind: 'poll', reason: message }])
+  })
+
   it('is a fact, even when the claim was taken over meanwhile', async () => {
     const answered = gate<QueryOutcome>()
     const { provider } = start({ query: () => answered.promise, limits: { callTimeoutMs: 60_000 } })
@@ -408,7 +425,7 @@ describe('what the provider ends', () => {
   })
 })
 
-describe('cancelling (Q9)', () => {
+describe('cancelling', () => {
   it('before it was sent: it never is', async () => {
     const provider = createScriptedProvider({ cancel: () => true })
     const task = await makeTask(sql, { provider: provider.name })
@@ -505,7 +522,7 @@ describe('cancelling (Q9)', () => {
   })
 })
 
-describe('retrying (F9)', () => {
+describe('retrying', () => {
   const submitTo =
     (provider: string): Submit =>
     (input) =>
@@ -614,7 +631,7 @@ describe('stopping', () => {
   })
 })
 
-describe('secrets in parameters (F15)', () => {
+describe('secrets in parameters', () => {
   it('are nowhere in the database, and the provider does not get them', async () => {
     const { provider } = start()
     const task = await makeTask(sql, {

@@ -111,7 +111,7 @@ export function createBench(world: ProviderWorld) {
       if (outcome.kind !== 'succeeded') throw new Error(`no success: ${JSON.stringify(outcome)}`)
       return { id, outputs: outcome.outputs, url: outcome.outputs[0]?.url ?? '' }
     }
-    /** As the mirror does it: with the key where the vendor wants it, and nowhere else. */
+    /** As copying does it: with the key where the vendor wants it, and nowhere else. */
     const download = (url: string) =>
       fetch(url, { headers: provider.sourceHeaders?.(url) ?? {}, redirect: 'manual' })
     return { clock, simulator, provider, lines, requestFor, create, accepted, query, finished, download }

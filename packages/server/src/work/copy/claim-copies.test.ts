@@ -44,7 +44,7 @@ async function queue(files: File[]): Promise<string> {
 const claim = (limit: number) => claimCopies(sql, { limit, leaseMs: 60_000 })
 const ordinals = (claimed: { ordinal: number }[]) => claimed.map(({ ordinal }) => ordinal)
 
-describe('claiming files to copy (O3)', () => {
+describe('claiming files to copy', () => {
   it('takes, of those that are due, the ones whose source dies first, exactly in that order', async () => {
     await fc.assert(
       fc

@@ -32,7 +32,7 @@ export interface ClaimedCopy {
 }
 
 /**
- * Claims files to copy: of those that are due, the ones whose source dies first (O3). Not under a provider's budget or
+ * Claims files to copy: of those that are due, the ones whose source dies first. Not under a provider's budget or
  * lock: all replicas copy side by side, and the epoch tells who of them holds a file.
  *
  * The index has the same order, and its entries tell what is due, so that a claim reads as many rows as it takes.

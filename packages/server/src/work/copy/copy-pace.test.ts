@@ -4,7 +4,7 @@ import { copyLimit, retryCopyDelay } from './copy-pace.ts'
 
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 
-describe('the time limit of a try (O2)', () => {
+describe('the time limit of a try', () => {
   it('is 30 s at first and grows, so that a file of gigabytes comes through in the end', () => {
     expect([0, 1, 2, 3, 4, 5, 30_000].map((attempts) => copyLimit(attempts) / 1_000)).toEqual([
       30, 120, 480, 1_920, 3_600, 3_600, 3_600,
@@ -12,7 +12,7 @@ describe('the time limit of a try (O2)', () => {
   })
 })
 
-describe('the wait before the next try (O2, O3)', () => {
+describe('the wait before the next try', () => {
   it('grows from seconds to five minutes, half of it by chance', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 30_000 }), random, (attempts, luck) => {

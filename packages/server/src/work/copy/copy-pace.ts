@@ -1,7 +1,7 @@
 const FIRST_LIMIT_MS = 30_000
 const LONGEST_LIMIT_MS = 60 * 60_000
 
-/** How long one try may take: 30 s at first, as most files need a fraction of that, then 2, 8, 32 and 60 minutes (O2). */
+/** How long one try may take: 30 s at first, as most files need a fraction of that, then 2, 8, 32 and 60 minutes. */
 export function copyLimit(attempts: number): number {
   return Math.min(LONGEST_LIMIT_MS, FIRST_LIMIT_MS * 4 ** Math.min(attempts, 10))
 }
@@ -13,7 +13,7 @@ const MARGIN_MS = 30_000
 const SHORTEST_DELAY_MS = 250
 
 /**
- * How long until the next try: 2 s, 4 s, 8 s … 5 min, half of it by chance (O2). Never past the death of the source
+ * How long until the next try: 2 s, 4 s, 8 s … 5 min, half of it by chance. Never past the death of the source
  * while it lives: then as long as leaves a margin before it, and within the margin a quarter of what is left.
  */
 export function retryCopyDelay({

@@ -6,10 +6,13 @@ import { sha256 } from '../../../test/made-bytes.ts'
 import { makePicture } from '../../../test/make-picture.ts'
 import { type MirrorLab, openMirrorLab } from '../../../test/mirror-lab.ts'
 import { sendPicture } from '../../../test/source-server.ts'
+import { createSweepContext } from '../../../test/sweep-context.ts'
 import { resultKey } from '../../artifacts/result-key.ts'
 import { connect } from '../../database/connect.ts'
 import type { ObjectStore } from '../../objects/object-store.ts'
+import { sweepExpiredFiles } from '../../sweeps/sweep-expired-files.ts'
 import { findTask } from '../../tasks/find-task.ts'
+import { writeExpired, writeGivenUp, writeRefresh } from './copy-writes.ts'
 import { markStored } from './mark-stored.ts'
 
 let lab: MirrorLab
@@ -128,6 +131,46 @@ describe('a claim that was lost', () => {
     expect(await findTask(lab.sql, 'ada', taskId)).toEqual(after)
     // Nor can it be written twice, by whoever.
     expect(await markStored(lab.sql, [{ ...claim, ...file }], 'wait')).toEqual([false])
+  })
+})
+
+describe('what is written about a file', () => {
+  type Claim = Parameters<typeof writeExpired>[1]
+  interface Written extends Claim {
+    artifactId: string
+  }
+  const file = { key: 'results/x', bytes: 1, sha256: 'a'.repeat(64), contentType: 'image/png' }
+
+  it.each<[string, (claim: Written) => Promise<unknown>]>([
+    ['stored', (claim) => markStored(lab.sql, [{ ...claim, ...file }], 'wait')],
+    [
+      'a new link',
+      (claim) => writeRefresh(lab.sql, claim, { url: 'https://p.example/2', lifetimeMs: 60_000 }),
+    ],
+    ['given up', (claim) => writeGivenUp(lab.sql, claim, { error: 'x', problem: 'x' })],
+    ['expired', (claim) => writeExpired(lab.sql, claim, { error: 'x', problem: 'x', lost: null })],
+    ['its time is over', () => sweepExpiredFiles({ ...createSweepContext(lab.sql), objects: lab.store })],
+  ])('locks the task before the file, as a save does: %s', async (_, write) => {
+    const taskId = await makeFinishedTask(lab.sql, { provider: 'vendor', urls: ['https://p.example/1'] })
+    await lab.sql`update holdfast.artifacts set expires_at = now() where task_id = ${taskId}`
+    const [claim] = await lab.sql<[{ workId: string; epoch: number; artifactId: string }]>`
+      select w.id::text as "workId", w.epoch, a.id as "artifactId"
+      from holdfast.work w join holdfast.artifacts a on a.task_id = w.task_id where w.task_id = ${taskId}
+    `
+    let writing: Promise<unknown> = Promise.resolve()
+    await lab.sql.begin(async (saving) => {
+      await saving`select from holdfast.tasks where id = ${taskId} for update`
+      writing = write({ taskId, ordinal: 0, ...claim })
+      await lab.until(async () =>
+        expect(
+          await lab.sql`
+            select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+          `,
+        ).toHaveLength(1),
+      )
+      await saving`select from holdfast.artifacts where task_id = ${taskId} for update nowait`
+    })
+    await writing
   })
 })
 

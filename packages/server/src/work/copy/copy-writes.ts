@@ -12,9 +12,10 @@ export interface CopyClaim extends Fence {
 }
 
 // All that is written about a file on its way, each only while the claim is held: true if it was. What ends a claim
-// and leaves the work raises the epoch, so that a prolongation on its way does not move what was set here.
+// and leaves the work raises the epoch, so that a prolongation on its way does not move what was set here. Locks are
+// taken in the order work → task → file: who saves a task again holds the task and then writes its files.
 
-/** The try failed; the next one comes after a while (O2). */
+/** The try failed; the next one comes after a while. */
 export function writeFailure(
   sql: Sql,
   claim: CopyClaim,
@@ -45,12 +46,12 @@ export function writeRefresh(
     const held =
       await tx`update holdfast.work w set needed_by = ${expiresAt(tx)} where ${isClaimed(tx, claim)}`
     if (held.count === 0) return false
+    await tellTask(tx, claim)
     await tx`
       update holdfast.artifacts
       set first_url = coalesce(first_url, source_url), source_url = ${url}, source_expires_at = ${expiresAt(tx)}
       where ${isFile(tx, claim)} and state = 'remote'
     `
-    await tellTask(tx, claim)
     return true
   })
 }
@@ -74,12 +75,12 @@ export function writeGivenUp(
       delete from holdfast.work
       where task_id = ${claim.taskId} and kind = 'copy' and part = ${claim.ordinal} and needed_by is null
     `
+    await tellTask(tx, claim)
     await tx`
       update holdfast.artifacts
       set problem = ${problem}, last_error = ${error}, attempts = least(attempts + 1, 30000)
       where ${isFile(tx, claim)} and state = 'remote'
     `
-    await tellTask(tx, claim)
     return true
   })
 }
@@ -93,12 +94,12 @@ export function writeExpired(
   return transaction(sql, async (tx, over) => {
     const held = await tx`delete from holdfast.work w where ${isClaimed(tx, claim)}`
     if (held.count === 0) return false
+    await tellTask(tx, claim)
     const expired = await tx`
       update holdfast.artifacts
       set state = 'expired', problem = ${problem}, last_error = ${error}, attempts = least(attempts + 1, 30000)
       where ${isFile(tx, claim)} and state = 'remote'
     `
-    await tellTask(tx, claim)
     if (expired.count > 0) await lost?.fileLost({ tx, over }, claim.taskId)
     return true
   })
@@ -155,7 +156,7 @@ function isFile(sql: Sql | Tx, { taskId, ordinal }: CopyClaim) {
   return sql`task_id = ${taskId} and ordinal = ${ordinal}`
 }
 
-/** Raises the version, so that every tab hears of it. */
+/** Raises the version, so that every tab hears of it. Before the file is written, since it locks the task. */
 function tellTask(tx: Tx, { taskId }: CopyClaim) {
   return tx`update holdfast.tasks set updated_at = now() where id = ${taskId}`
 }

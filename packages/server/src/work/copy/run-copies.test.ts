@@ -25,7 +25,7 @@ const untilState = (taskId: string, ...states: string[]) =>
 const keyOf = (taskId: string, ordinal = 0) =>
   resultKey({ userId: 'ada', taskId, ordinal, contentType: 'image/png' })
 
-describe('copying results (O1, O2)', () => {
+describe('copying results', () => {
   it('stores every file of a task, with its size, hash and type, and ends its work', async () => {
     const pictures = [makePicture(1_000), makePicture(300_000)]
     const urls = pictures.map((picture, index) => lab.source.offer(`one-${index}.png`, picture))
@@ -165,7 +165,7 @@ describe('copying results (O1, O2)', () => {
   })
 })
 
-describe('a try that fails (O2, O4)', () => {
+describe('a try that fails', () => {
   it('is counted, kept in words, tried again later and, at the third, told to an operator once', async () => {
     const picture = makePicture()
     const url = lab.source.offer('flaky.png', (_request, response, nth) =>
@@ -260,7 +260,7 @@ describe('a try that fails (O2, O4)', () => {
   })
 })
 
-describe('a source that died (O3)', () => {
+describe('a source that died', () => {
   const dead = (name: string) =>
     lab.source.offer(name, (_request, response) => void response.writeHead(403).end('expired'))
 

@@ -18,7 +18,7 @@ import {
   writeRefresh,
 } from './copy-writes.ts'
 
-/** After so many tries in vain somebody is told (O4). */
+/** After so many tries in vain somebody is told. */
 const TELL_AFTER = 3
 /**
  * A provider may be slow to show what it has just finished, and a proxy may show its own page for a while; said so
@@ -31,7 +31,7 @@ const BELIEVED_AT_ONCE = new Set(['TOO_LARGE', 'FORBIDDEN_ADDRESS', 'BAD_URL', '
 const GIVE_UP_AFTER_MS = 7 * 24 * 60 * 60_000
 const LONGEST_REASON = 500
 
-/** One try to copy a file. The task stays as it is, whatever becomes of it (O1). */
+/** One try to copy a file. The task stays as it is, whatever becomes of it. */
 export interface CopyRun {
   context: CopyContext
   work: ClaimedCopy

@@ -1,4 +1,4 @@
-/** What an app can be told of (E1). */
+/** What an app can be told of. */
 export const TASK_EVENTS = [
   'task.submitted',
   'task.started',

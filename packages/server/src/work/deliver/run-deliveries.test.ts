@@ -95,7 +95,7 @@ const untilAllTold = (taskId: string) =>
     { timeout: 10_000 },
   )
 
-describe('an app’s own endpoint (E1)', () => {
+describe('an app’s own endpoint', () => {
   it('is told what happens to each task, in order, in a way that the standardwebhooks package accepts', async () => {
     const id = await submit()
     await untilTold(id, ['task.submitted', 'task.started'])

@@ -68,7 +68,7 @@ describe('a claimed poll comes due again by itself', () => {
     [61_000, 40_000],
     [599_000, 40_000],
     [5_000_000, 80_000],
-  ])('at the age of %i ms after the %i ms that the plan of its type says (P2)', async (ageMs, expected) => {
+  ])('at the age of %i ms after the %i ms that the plan of its type says', async (ageMs, expected) => {
     const provider = await providerWith({ image: planned, other: { agesMs: [0], intervalsMs: [1] } })
     await queueWork(sql, { provider, kind: 'poll', ageMs })
     const claimed = await claim(provider)
@@ -115,7 +115,7 @@ describe('a claimed poll comes due again by itself', () => {
     expect(await claim(provider)).toMatchObject([{ plannedMs: 30_000 }])
   })
 
-  it('within the jitter of the plan, and not all at the same time (P1)', async () => {
+  it('within the jitter of the plan, and not all at the same time', async () => {
     const provider = await providerWith({
       image: { agesMs: [0], intervalsMs: [100_000], jitter: [-0.05, 0.1] },
     })
@@ -131,7 +131,7 @@ describe('a claimed poll comes due again by itself', () => {
     expect((await dueIn(claimed)).at(-1)).toBeGreaterThan(100_000)
   })
 
-  it('each with a jitter of its own, even if they were accepted at the same moment (P1)', async () => {
+  it('each with a jitter of its own, even if they were accepted at the same moment', async () => {
     const provider = await providerWith({ image: { agesMs: [0], intervalsMs: [100_000], jitter: [0, 0.1] } })
     const tasks = await queueWork(sql, { provider, kind: 'poll', count: 5_000 })
     await sql`update holdfast.provider_jobs set accepted_at = now() where task_id = any(${tasks}::uuid[])`

@@ -69,7 +69,7 @@ function teach(learner: ReturnType<typeof learnerFor>['learner'], ms: number, ti
   for (let time = 0; time < times; time += 1) learner.learn(type, { afterMs: ms * 0.98, byMs: ms * 1.02 })
 }
 
-describe('createDurationLearner (P2)', () => {
+describe('createDurationLearner', () => {
   it('begins with 30, 60, 120 s for every type, and says so in the database', async () => {
     const provider = createScriptedProvider()
     const { learner } = learnerFor(provider, ['image', 'video'])

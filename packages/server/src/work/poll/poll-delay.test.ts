@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { pollDelay, retryDelay, unwatchedPollMs } from './poll-delay.ts'
 
-describe('unwatchedPollMs (P2)', () => {
+describe('unwatchedPollMs', () => {
   it.each([
     [1, 30_000],
     [10, 30_000],
@@ -39,7 +39,7 @@ describe('pollDelay', () => {
   })
 })
 
-describe('retryDelay (Q6)', () => {
+describe('retryDelay', () => {
   it('doubles its bound up to a minute', () => {
     const bounds = [1, 2, 3, 6, 50].map((attempt) => retryDelay({ attempt, random: 1 }))
     expect(bounds).toEqual([2_000, 4_000, 8_000, 60_000, 60_000])

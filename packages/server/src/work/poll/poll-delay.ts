@@ -1,4 +1,4 @@
-/** P2: polls 1–10 every 30 s, 11–30 every 60 s, then every 120 s. */
+/** Polls 1–10 every 30 s, 11–30 every 60 s, then every 120 s. */
 export function unwatchedPollMs(polls: number): number {
   if (polls <= 10) return 30_000
   if (polls <= 30) return 60_000
@@ -19,7 +19,7 @@ export function pollDelay({
   return Math.round(Math.max(watchedPollMs, minPollMs) * (1 + random * 0.2))
 }
 
-/** Full jitter between nothing and a bound that doubles: 1 s, 2 s, 4 s … at most 60 s (Q6). Never below `floorMs`. */
+/** Full jitter between nothing and a bound that doubles: 1 s, 2 s, 4 s … at most 60 s. Never below `floorMs`. */
 export function retryDelay({
   attempt,
   random,

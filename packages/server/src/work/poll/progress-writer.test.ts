@@ -67,7 +67,7 @@ const rowOf = async (id: string) => {
   return row
 }
 
-describe('writing progress (Q3)', () => {
+describe('writing progress', () => {
   it('is hot at once, and a hint follows', async () => {
     const { id } = await makeRunningTask(sql)
     const { hot, bus, report, writer } = start()
@@ -147,7 +147,7 @@ describe('writing progress (Q3)', () => {
     expect(await rowOf(free.id)).toMatchObject({ progress: 10 })
   })
 
-  it('P5: with the database away it is shown all the same, and written when it is back, with one line in the log', async () => {
+  it('with the database away it is shown all the same, and written when it is back, with one line in the log', async () => {
     const { id } = await makeRunningTask(sql)
     let isAway = true
     let refused = 0

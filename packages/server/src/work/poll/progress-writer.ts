@@ -41,7 +41,7 @@ export interface ProgressWriterOptions {
   log: Pick<Logger, 'debug' | 'warn' | 'error'>
   /** Rows were written: somebody may have to be told. @default nobody */
   onWritten?: () => void
-  /** The least time between two writes of one task's row (Q3). @default 5000 */
+  /** The least time between two writes of one task's row. @default 5000 */
   writeEveryMs?: number
   now?: () => number
 }

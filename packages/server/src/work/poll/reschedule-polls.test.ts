@@ -45,7 +45,7 @@ describe('reschedulePolls', () => {
     }
   })
 
-  it('refuses and counts those whose claim was taken over, or whose task has ended (P3)', async () => {
+  it('refuses and counts those whose claim was taken over, or whose task has ended', async () => {
     const [kept, taken, ended] = await polls(3)
     if (!kept || !taken || !ended) throw new Error('there were three')
     await sql`update holdfast.work set epoch = epoch + 1 where task_id = ${taken.taskId}`

@@ -128,7 +128,7 @@ describe('a poll that finds nothing new', () => {
     expect(reported).toEqual([])
   })
 
-  it('Q3: nor does progress that is new: it is shown, and written down later with that of others', async () => {
+  it('nor does progress that is new: it is shown, and written down later with that of others', async () => {
     answer = { kind: 'running', progress: 31 }
     const work = await claimed(40_000, { progress: 30 })
     const { statements, reported } = await poll(work)
@@ -155,7 +155,7 @@ describe('a poll that finds nothing new', () => {
     expect(rescheduled).toMatchObject([{ delayMs: 4_000, heard: true }])
   })
 
-  it('comes sooner while somebody watches, never under the provider’s minimum (P2)', async () => {
+  it('comes sooner while somebody watches, never under the provider’s minimum', async () => {
     answer = { kind: 'running', progress: null }
     expect((await poll(await claimed(40_000), { watched: true })).rescheduled).toMatchObject([
       { delayMs: 2_200, heard: true },

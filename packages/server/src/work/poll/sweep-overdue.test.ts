@@ -41,7 +41,7 @@ const workOf = async (taskId: string) => {
   return row
 }
 
-describe('sweepOverdue (F6)', () => {
+describe('sweepOverdue', () => {
   it('polls a task past its deadline now, and does not fail it', async () => {
     const taskId = await overdueBy(1_000)
     const early = await overdueBy(-60_000)

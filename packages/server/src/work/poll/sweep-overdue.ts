@@ -9,7 +9,7 @@ const MOST = 1_000
 type Lost = { taskId: string; traceId: string | null } & (Fence | { workId: null; epoch: null })
 
 /**
- * Tasks past their deadline (F6). They are not failed here but polled now: an outage of ours must not fail what the
+ * Tasks past their deadline. They are not failed here but polled now: an outage of ours must not fail what the
  * provider has finished, so only a poll that says "still running" does. Past the hard limit nothing is waited for.
  */
 export async function sweepOverdue({ sql, settle, bus, log }: SweepContext): Promise<number> {

@@ -37,7 +37,7 @@ const workOf = async (taskId: string) => {
 const heardAgain = (taskId: string) =>
   sql`update holdfast.work set silent_since = null where task_id = ${taskId}`
 
-describe('sweepSilent, the watchdog (Q4)', () => {
+describe('sweepSilent, the watchdog', () => {
   it('lets tasks be of which something was heard, or that are silent for a while only', async () => {
     const heard = (await makeRunningTask(sql)).id
     const short = await silentFor(119 * MINUTE)

@@ -30,7 +30,7 @@ interface Silent {
 }
 
 /**
- * The watchdog (Q4): running tasks of which nothing has been heard for too long. First an alert and one more poll at
+ * The watchdog: running tasks of which nothing has been heard for too long. First an alert and one more poll at
  * once; if that tells nothing either, the type's policy ends the task or lets it go on. One alert for all tasks of a
  * type: what silences one of them mostly silences them all.
  */

@@ -39,7 +39,7 @@ const jobOf = async (taskId: string) =>
     >`select external_id as external, sending_at is not null as sending, last_error as error from holdfast.provider_jobs where task_id = ${taskId}`
   )[0]
 
-describe('acceptance (F1)', () => {
+describe('acceptance', () => {
   it('starts the task, its deadline and its polling, and writes the external id down', async () => {
     const { id } = await makeTask(sql)
     expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'running', userId: 'ada' })

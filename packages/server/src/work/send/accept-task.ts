@@ -27,7 +27,7 @@ export type AcceptResult =
 export function acceptTask(sql: Sql, accepted: Acceptance, aftermath?: Aftermath): Promise<AcceptResult> {
   const { taskId, externalId, provider } = accepted
   return transaction(sql, async (tx, over): Promise<AcceptResult> => {
-    const [submit] = await tx<{ lane: string }[]>`
+    const [send] = await tx<{ lane: string }[]>`
       select lane from holdfast.work where task_id = ${taskId} and kind = 'send' for update
     `
     const [task] = await tx<{ userId: string; status: TaskStatus; lane: string }[]>`
@@ -50,7 +50,7 @@ export function acceptTask(sql: Sql, accepted: Acceptance, aftermath?: Aftermath
       if (accepted.canCancel) {
         await tx`insert into holdfast.work (task_id, kind, provider) values (${taskId}, 'cancel', ${provider}) on conflict do nothing`
       }
-      if (!submit) return { kind: 'ended-meanwhile', userId: null }
+      if (!send) return { kind: 'ended-meanwhile', userId: null }
       await aftermath?.createKnown({ tx, over }, taskId, 'accepted')
       return { kind: 'ended-meanwhile', userId: task.userId }
     }
@@ -68,7 +68,7 @@ export function acceptTask(sql: Sql, accepted: Acceptance, aftermath?: Aftermath
     `
     await tx`
       insert into holdfast.work (task_id, kind, provider, lane, due_at)
-      values (${taskId}, 'poll', ${provider}, ${submit?.lane ?? task.lane}, now() + ${accepted.firstPollMs} * interval '1 ms')
+      values (${taskId}, 'poll', ${provider}, ${send?.lane ?? task.lane}, now() + ${accepted.firstPollMs} * interval '1 ms')
     `
     return { kind: 'running', userId: task.userId }
   })

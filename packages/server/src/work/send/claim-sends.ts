@@ -26,6 +26,8 @@ export interface ClaimedSend {
   sendingAt: Date | null
   /** How long ago that was, by the database's clock; 0 if it was not. */
   sentMsAgo: number
+  /** Why an operator should see it if that create cannot be found: the adapter broke. */
+  brokeBecause: string | null
   /** The external id that a callback told, while the reply itself has not been written down. */
   reportedId: string | null
   /** Part of the address that the provider may call back at. */
@@ -61,20 +63,21 @@ export async function claimSends(
       returning w.id, w.epoch, w.attempts, w.task_id, w.lane, d.due_at
     ),
     found as materialized (
-      select c.*, t.user_id, t.type, t.params, t.max_attempts, t.created_at, j.sending_at, j.trace_id, j.reported_id,
-        j.callback_secret
+      select c.*, t.user_id, t.type, t.params, t.max_attempts, t.created_at, j.sending_at, j.last_error, j.trace_id,
+        j.reported_id, j.callback_secret
       from claimed c
         cross join lateral (
           select t.user_id, t.type, t.params, t.max_attempts, t.created_at from holdfast.tasks t where t.id = c.task_id limit 1
         ) t
         cross join lateral (
-          select j.sending_at, j.trace_id, j.reported_id, j.callback_secret from holdfast.provider_jobs j
-          where j.task_id = c.task_id limit 1
+          select j.sending_at, j.last_error, j.trace_id, j.reported_id, j.callback_secret
+          from holdfast.provider_jobs j where j.task_id = c.task_id limit 1
         ) j
     ),
-    -- Of what was claimed only: a row that changed a moment ago may be due and not be had.
+    -- Of what was claimed only: a row that changed a moment ago may be due and not be had. What an earlier try said is
+    -- forgotten: while the mark stands, last_error says how this one broke.
     marked as (
-      update holdfast.provider_jobs j set sending_at = now() from found f
+      update holdfast.provider_jobs j set sending_at = now(), last_error = null from found f
       where j.task_id = f.task_id and j.sending_at is null and j.external_id is null
         and f.type = any(${types as string[]}::text[])
       returning j.task_id
@@ -82,7 +85,8 @@ export async function claimSends(
     select
       f.id::text as "workId", f.epoch, f.attempts, f.max_attempts as "maxAttempts", f.task_id as "taskId",
       f.user_id as "userId", f.type, f.lane, f.params, m.task_id is not null as "isMarked", f.sending_at as "sendingAt",
-      coalesce(extract(epoch from now() - f.sending_at) * 1000, 0)::float8 as "sentMsAgo", f.trace_id as "traceId",
+      coalesce(extract(epoch from now() - f.sending_at) * 1000, 0)::float8 as "sentMsAgo",
+      case when f.sending_at is not null then f.last_error end as "brokeBecause", f.trace_id as "traceId",
       f.reported_id as "reportedId", f.callback_secret as "callbackSecret",
       pg_postmaster_start_time() > now() - ${options.leaseMs}::float8 * interval '1 ms' as "justBack",
       (extract(epoch from now() - f.due_at) * 1000)::float8 as "lagMs", again.retry_ms as "retryMs"

@@ -31,7 +31,7 @@ async function submitAndLose(script: Script) {
   return { provider, task, untilStatus, logLines: engine.logLines }
 }
 
-it('a create whose reply was lost is looked up where the provider can list, and goes on (F8)', async () => {
+it('a create whose reply was lost is looked up where the provider can list, and goes on', async () => {
   const { provider, untilStatus } = await submitAndLose({
     find: ({ taskId }) => ({ kind: 'found', externalId: `found-${taskId}` }),
   })
@@ -80,6 +80,44 @@ it.each([{ kind: 'absent' }, { kind: 'inconclusive', reason: 'away' }] as const)
     expect(provider.creates).toHaveLength(1)
   },
 )
+
+it.each([
+  ['cut off', () => ({ kind: 'unknown', reason: 'cut' }) as const, []],
+  [
+    'broken',
+    () => {
+      throw new Error('a bug')
+    },
+    [{ kind: 'send', reason: 'the adapter threw' }],
+  ],
+])('it is remembered until the end why the reply was lost: %s', async (_, create, letters) => {
+  let looks = 0
+  const { task, untilStatus } = await submitAndLose({
+    create,
+    find: () => {
+      looks += 1
+      return { kind: 'absent' }
+    },
+  })
+  const lookAgain = (thenAlso: string) =>
+    vi.waitFor(
+      async () => {
+        const before = looks
+        await sql`update holdfast.work set due_at = now() where task_id = ${task.id} and kind = 'send'`
+        await vi.waitFor(() => expect(looks).toBeGreaterThan(before))
+        expect((await findTask(sql, 'ada', task.id))?.status).toBe(thenAlso)
+      },
+      { timeout: 10_000, interval: 50 },
+    )
+  await vi.waitFor(() => expect(looks).toBe(1), { timeout: 10_000 })
+  await lookAgain('pending')
+  await sql`update holdfast.provider_jobs set sending_at = sending_at - interval '61 s' where task_id = ${task.id}`
+  await lookAgain('failed')
+  await untilStatus('failed')
+  expect(
+    await sql`select kind, reason from holdfast.dead_letters where task_id = ${task.id} and resolved_at is null`,
+  ).toEqual(letters)
+})
 
 it('an adapter that throws, while it sends and while it looks, is logged with the trace of its task', async () => {
   const bug = () => {

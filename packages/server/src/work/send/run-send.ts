@@ -124,17 +124,18 @@ export async function runSend(
     else context.due('cancel')
   }
 
-  /** @param letter why an operator should see it, if it cannot be found */
-  async function reconcile(
-    lost: ClaimedSend & { sendingAt: Date },
-    letter: string | null = null,
-  ): Promise<void> {
+  /** @param letter why an operator should see it, if it cannot be found; whoever looks again is told, too */
+  async function reconcile(lost: ClaimedSend & { sendingAt: Date }, letter: string | null): Promise<void> {
     const reconciled = await reconcileSend(context, provider, lost, request)
     if (reconciled.kind === 'found') return accept(reconciled.externalId)
     if (reconciled.kind === 'later') {
       await sql`
-        update holdfast.work w set due_at = now() + ${reconciled.delayMs} * interval '1 ms'
-        where ${isHeld(sql, 'send', work)}
+        with put as (
+          update holdfast.work w set due_at = now() + ${reconciled.delayMs} * interval '1 ms'
+          where ${isHeld(sql, 'send', work)} returning w.task_id
+        )
+        update holdfast.provider_jobs j set last_error = ${letter}
+        from put where j.task_id = put.task_id and j.last_error is distinct from ${letter}
       `
       context.due('send', reconciled.delayMs)
       return
@@ -160,7 +161,7 @@ export async function runSend(
     // Whoever holds the answer writes it down any moment now; the claim has put this off for long enough.
     if (work.justBack) return
     // Whoever marked it is gone, or its answer is later than any answer may be.
-    await reconcile({ ...work, sendingAt: work.sendingAt })
+    await reconcile({ ...work, sendingAt: work.sendingAt }, work.brokeBecause)
     return
   }
 

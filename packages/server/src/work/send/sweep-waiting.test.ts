@@ -27,7 +27,7 @@ const waiting = async (ageMs: number, provider = 'scripted') => {
 const statusOf = async (taskId: string) => (await findTask(sql, 'ada', taskId))?.status
 
 describe('sweepWaiting', () => {
-  it('ends what no provider has taken in time, with a reason for the user and a dead letter (Q6)', async () => {
+  it('ends what no provider has taken in time, with a reason for the user and a dead letter', async () => {
     const context = createSweepContext(sql)
     const late = await waiting(31 * MINUTE)
     const inTime = await waiting(29 * MINUTE)
@@ -56,7 +56,7 @@ describe('sweepWaiting', () => {
     expect(await statusOf(taskId)).toBe('failed')
   })
 
-  it('leaves alone what has been sent: its answer is on its way (F8)', async () => {
+  it('leaves alone what has been sent: its answer is on its way', async () => {
     const taskId = await waiting(31 * MINUTE)
     await sql`update holdfast.provider_jobs set sending_at = now() where task_id = ${taskId}`
     await sweepWaiting(createSweepContext(sql))

@@ -35,7 +35,7 @@ function weightBetween({ weights }: DurationHistogram, fromMs: number, toMs: num
   )
 }
 
-test('P2 every duration lies in the bucket it is counted in', () => {
+test('every duration lies in the bucket it is counted in', () => {
   fc.assert(
     fc.property(fc.double({ min: 0.001, max: LONGEST_MS, noNaN: true }), (ms) => {
       const bucket = bucketOf(ms)
@@ -46,7 +46,7 @@ test('P2 every duration lies in the bucket it is counted in', () => {
   for (const [index, edge] of BUCKET_EDGES.entries()) expect(bucketOf(edge)).toBe(Math.max(0, index - 1))
 })
 
-test('P2 each finish adds a weight of one and fades the others by the half-life', () => {
+test('each finish adds a weight of one and fades the others by the half-life', () => {
   fc.assert(
     fc.property(histogram, finish, fc.integer({ min: 1, max: 1_000 }), (before, next, halfLife) => {
       const expected = effectiveObservations(before) * 2 ** (-1 / halfLife) + 1
@@ -55,7 +55,7 @@ test('P2 each finish adds a weight of one and fades the others by the half-life'
   )
 })
 
-test('P2 a finish between two polls adds weight only between them', () => {
+test('a finish between two polls adds weight only between them', () => {
   fc.assert(
     fc.property(histogram, finish, (before, next) => {
       const after = observe(before, next)
@@ -71,13 +71,13 @@ test('P2 a finish between two polls adds weight only between them', () => {
   )
 })
 
-test('P2 a duration told by the vendor is taken when it fits what the polls saw', () => {
+test('a duration told by the vendor is taken when it fits what the polls saw', () => {
   const exact = observe(emptyHistogram, { afterMs: 30_000, byMs: 60_000, reportedMs: 41_000 })
   expect(exact.weights[bucketOf(41_000)]).toBe(1)
 })
 
 test.each([12_000, 75_000, Number.NaN, -1, null])(
-  'P2 a duration of %s told by the vendor is dropped when the polls saw it finish between 30 and 60 s',
+  'a duration of %s told by the vendor is dropped when the polls saw it finish between 30 and 60 s',
   (reportedMs) => {
     const polled = { afterMs: 30_000, byMs: 60_000 }
     expect(observe(emptyHistogram, { ...polled, reportedMs })).toEqual(observe(emptyHistogram, polled))
@@ -90,12 +90,12 @@ test.each([
   { afterMs: -10, byMs: 5 },
   { afterMs: 0, byMs: 0 },
   { afterMs: 0, byMs: Number.NaN },
-])('P2 a finish that makes no sense (%j) changes nothing', (nonsense) => {
+])('a finish that makes no sense (%j) changes nothing', (nonsense) => {
   const before = learn([{ afterMs: 0, byMs: 1_000 }])
   expect(observe(before, nonsense)).toBe(before)
 })
 
-test('P2 polls at shifting ages tell where in between tasks finish', () => {
+test('polls at shifting ages tell where in between tasks finish', () => {
   // All take 42 s. No poll hits it closer than 4 s, but the intervals have only its surroundings in common.
   const finishes = Array.from({ length: 200 }, (_, index) => ({
     afterMs: 20_000 + (index % 10) * 2_000,
@@ -105,7 +105,7 @@ test('P2 polls at shifting ages tell where in between tasks finish', () => {
   expect(weightBetween(known, 36_000, 48_000) / effectiveObservations(known)).toBeGreaterThan(0.75)
 })
 
-test('P2 merging is the same in any order', () => {
+test('merging is the same in any order', () => {
   fc.assert(
     fc.property(histogram, histogram, histogram, (one, two, three) => {
       expect(mergeHistograms(one, two)).toEqual(mergeHistograms(two, one))
@@ -118,7 +118,7 @@ test('P2 merging is the same in any order', () => {
   )
 })
 
-test('P2 a histogram survives the way to a row and back', () => {
+test('a histogram survives the way to a row and back', () => {
   fc.assert(
     fc.property(histogram, (known) => {
       expect(histogramFromArray(JSON.parse(JSON.stringify(histogramToArray(known))))).toEqual(known)
@@ -127,7 +127,7 @@ test('P2 a histogram survives the way to a row and back', () => {
 })
 
 test.each([[null], [[]], [[1, 2, 3]], [new Array(BUCKETS).fill(-1)], [new Array(BUCKETS).fill(Number.NaN)]])(
-  'P2 a row that is not a histogram of ours counts as knowing nothing (%#)',
+  'a row that is not a histogram of ours counts as knowing nothing (%#)',
   (row) => {
     expect(histogramFromArray(row)).toEqual(emptyHistogram)
   },

@@ -4,7 +4,10 @@ import type { PollPlan } from './poll-plan.ts'
 /** As many polls as it takes to come to the last step of `unwatchedPollMs`, with room. */
 const POLLS_LOOKED_AT = 100
 
-/** P2's schedule as a plan: 30 s, from the 11th poll 60 s, from the 31st 120 s, or the provider's minimum. */
+/**
+ * The schedule until enough is known, as a plan: 30 s, from the 11th poll 60 s, from the 31st 120 s, or the provider's
+ * minimum.
+ */
 export function fixedSchedule(minPollMs: number): PollPlan {
   const agesMs: number[] = []
   const intervalsMs: number[] = []

@@ -30,7 +30,7 @@ function pollAges(plan: PollPlan, untilMs: number): number[] {
   return ages
 }
 
-test('P2 every age has an interval within the bounds, whatever was learned', () => {
+test('every age has an interval within the bounds, whatever was learned', () => {
   fc.assert(
     fc.property(
       histogram,
@@ -56,7 +56,7 @@ test('P2 every age has an interval within the bounds, whatever was learned', () 
   )
 })
 
-test('P2 jitter stays within its part of the interval and never below the provider’s minimum', () => {
+test('jitter stays within its part of the interval and never below the provider’s minimum', () => {
   const known = learned(Array.from({ length: 50 }, (_, index) => 20_000 + index * 400))
   const plans = [
     fixedSchedule(2_000),
@@ -80,7 +80,7 @@ test('P2 jitter stays within its part of the interval and never below the provid
   )
 })
 
-test('P2 tasks that all take a minute are polled once, just after a minute', () => {
+test('tasks that all take a minute are polled once, just after a minute', () => {
   const known = learned(new Array<number>(200).fill(60_000))
   const plan = planPolls(known, { pricePerPollMs: 20_000, minPollMs: 2_000 })
   const [first] = pollAges(plan, 600_000)
@@ -89,7 +89,7 @@ test('P2 tasks that all take a minute are polled once, just after a minute', () 
   expect(assessPlan(plan, durationCurve(known, 0)).polls).toBeLessThan(1.15)
 })
 
-test('P2 of two humps both are polled closely and the time between them hardly at all', () => {
+test('of two humps both are polled closely and the time between them hardly at all', () => {
   const humps = Array.from({ length: 200 }, (_, index) =>
     index % 2 ? 14_000 + index * 20 : 220_000 + index * 200,
   )
@@ -101,7 +101,7 @@ test('P2 of two humps both are polled closely and the time between them hardly a
   expect(between(200_000, 290_000)).toBeGreaterThanOrEqual(4)
 })
 
-test('P2 past what was ever seen a plan goes on as the fixed schedule', () => {
+test('past what was ever seen a plan goes on as the fixed schedule', () => {
   const plan = planPolls(learned(new Array<number>(100).fill(20_000)), {
     pricePerPollMs: 500,
     minPollMs: 2_000,
@@ -114,7 +114,7 @@ test('P2 past what was ever seen a plan goes on as the fixed schedule', () => {
 test.each([
   ['faster', 20_000, 19_000, 25_000],
   ['slower', 180_000, 150_000, 200_000],
-])('P2 a vendor that became three times %s is known again after 200 tasks', (_, durationMs, fromMs, toMs) => {
+])('a vendor that became three times %s is known again after 200 tasks', (_, durationMs, fromMs, toMs) => {
   let known = learned(Array.from({ length: 300 }, (_, index) => 45_000 + (index % 30) * 1_000))
   const plan = () => planPolls(known, { pricePerPollMs: 3_000, minPollMs: 2_000 })
   const pollsNearby = () => pollAges(plan(), 300_000).filter((age) => age >= fromMs && age < toMs).length
@@ -129,7 +129,7 @@ test.each([
   expect(lagMs).toBeLessThan(durationMs * 0.25)
 })
 
-test('P2 no schedule on a coarse grid is cheaper than the plan', () => {
+test('no schedule on a coarse grid is cheaper than the plan', () => {
   const known = learned(Array.from({ length: 60 }, (_, index) => 6_000 + (index % 9) * 3_000))
   const curve = durationCurve(known, 1)
   const pricePerPollMs = 3_000
@@ -150,7 +150,7 @@ test('P2 no schedule on a coarse grid is cheaper than the plan', () => {
   expect(costOfPlan).toBeLessThan(cheapest * 1.01)
 })
 
-test('P2 the fixed schedule is 30 s, then 60 s, then 120 s, and never below the provider’s minimum', () => {
+test('the fixed schedule is 30 s, then 60 s, then 120 s, and never below the provider’s minimum', () => {
   expect(fixedSchedule(2_000)).toMatchObject({
     agesMs: [0, 330_000, 1_530_000],
     intervalsMs: [30_000, 60_000, 120_000],
@@ -158,7 +158,7 @@ test('P2 the fixed schedule is 30 s, then 60 s, then 120 s, and never below the 
   expect(fixedSchedule(90_000).intervalsMs).toEqual([90_000, 120_000])
 })
 
-test('P2 the fixed schedule holds until thirty observations are known', () => {
+test('the fixed schedule holds until thirty observations are known', () => {
   const options = { pricePerPollMs: 1_000, minPollMs: 2_000 }
   const few = learned(new Array<number>(29).fill(20_000))
   const enough = learned(new Array<number>(36).fill(20_000))
@@ -168,7 +168,7 @@ test('P2 the fixed schedule holds until thirty observations are known', () => {
   expect(pollPlanFor(enough, options)).toEqual(planPolls(enough, options))
 })
 
-test('P2 the price spends the budget and no more', () => {
+test('the price spends the budget and no more', () => {
   const images = learned(Array.from({ length: 200 }, (_, index) => 18_000 + index * 130))
   const videos = learned(Array.from({ length: 200 }, (_, index) => 90_000 + index * 1_500))
   const loads = [
@@ -186,7 +186,7 @@ test('P2 the price spends the budget and no more', () => {
   }
 })
 
-test('P2 with a budget to spare the price is its floor, with none its ceiling', () => {
+test('with a budget to spare the price is its floor, with none its ceiling', () => {
   const load = { histogram: learned(new Array<number>(100).fill(30_000)), minPollMs: 2_000, tasks: 1 }
   expect(choosePrice([load], 1_000)).toBe(100)
   expect(choosePrice([load], 0)).toBeCloseTo(3_600_000, -1)

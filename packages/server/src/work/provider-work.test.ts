@@ -182,6 +182,18 @@ describe('calls that wait for their turn', () => {
     expect((await workOf(waited))[0]).toMatchObject({ epoch: 2, attempts: 0, silentSince: null })
   })
 
+  it('are made soon after they were handed back, also if nobody looks for lost work', async () => {
+    const silent = createSilentProvider({
+      limits: { query: { perSecond: 1e5, burst: 1e5, inFlight: 2, atOnce: 1 }, callTimeoutMs: 10_000 },
+    })
+    await queueWork(sql, { provider: silent.provider.name, kind: 'poll', count: 2 })
+    start(silent.provider, { options: { leaseMarginMs: 50, idleMs: 60_000 } })
+    await until(() => expect(silent.queries).toHaveLength(1))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    silent.answerAll({ kind: 'running', progress: null })
+    await vi.waitFor(() => expect(silent.queries).toHaveLength(2), { timeout: 2_000, interval: 5 })
+  })
+
   it('are handed back when the engine stops', async () => {
     const silent = createSilentProvider({
       limits: { query: { perSecond: 1e5, burst: 1e5, inFlight: 10, atOnce: 2 } },

@@ -7,7 +7,7 @@ import type { CancelPolicy, TaskTypes } from '../../tasks/task-types.ts'
 import type { Plugin, SettledTask } from '../plugin.ts'
 import type { CreditsOptions } from './credits-options.ts'
 import { type Charge, decideCharge, type End, type VendorSide } from './decide-charge.ts'
-import { endHold, endHolds, isHoldOpen } from './end-hold.ts'
+import { endHold, endHolds, isHoldOpen, lockAccounts } from './end-hold.ts'
 import { giveBackLost } from './give-back.ts'
 import { holdCredits } from './hold-credits.ts'
 import { priceOf, realPriceOf } from './price-of.ts'
@@ -114,6 +114,7 @@ export function createCreditsPlugin(
       await endHolds(tx, charged)
       for (const { task, charge: decided } of charged) tellShortfall(task, decided)
     },
+    lockMany: lockAccounts,
     async onCreateKnown(tx, task, fate) {
       if (task.creditsHeld === 0 || !(await isHoldOpen(tx, task.id))) return
       // Only a cancel of its user leaves a create under way.

@@ -148,6 +148,26 @@ describe('calls in flight', () => {
   })
 })
 
+describe('a create that was certainly not accepted', () => {
+  it('is sent again, also if its claim ran out before that could be written down', async () => {
+    const provider = createScriptedProvider({
+      async create({ taskId }, nth) {
+        if (nth > 1) return { kind: 'accepted', externalId: `external-${taskId}` }
+        // As a claim of another replica does when PostgreSQL is back after a long while.
+        await sql`
+          update holdfast.work set epoch = epoch + 1, due_at = now() + interval '1 h' where task_id = ${taskId} and kind = 'send'
+        `
+        return { kind: 'refused', code: 'SUBMIT_REFUSED', message: 'Not now.', retryable: true }
+      },
+    })
+    const task = await makeTask(sql, { provider: provider.name })
+    start(provider, { random: () => 0 })
+    await until(() => expect(provider.creates).toHaveLength(2))
+    await until(async () => expect(await statusesOf(provider)).toEqual({ running: 1 }))
+    expect(provider.creates.map(({ taskId }) => taskId)).toEqual([task.id, task.id])
+  })
+})
+
 describe('calls that wait for their turn', () => {
   it('are made as others end, and never more at a time than the adapter takes', async () => {
     const silent = createSilentProvider({

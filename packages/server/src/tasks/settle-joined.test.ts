@@ -157,3 +157,30 @@ describe('ends with credits, together', () => {
     await expect.poll(() => ended, { timeout: 5_000 }).toEqual([free.id, held.id])
   })
 })
+
+describe('ends that cost more than was held for them, together', () => {
+  it('take no more than their user has, whatever each of them may take', async () => {
+    const dear = {
+      image: {
+        ...types.image,
+        allowOverrun: true,
+        credits: (_: unknown, usage?: unknown) => (usage ? 60 : 10),
+      },
+    } as typeof types
+    const settle = createTestSettle(sql, [createCreditsPlugin(dear, { initial: 100 })])
+    const tasks = await Promise.all([paid('gil'), paid('gil'), paid('gil')])
+    const used: Settlement = { ...completed, usage: { seconds: 1 } } as Settlement
+    const results = await Promise.all(tasks.map((task) => settle(task.id, used, about(null, 10))))
+    expect(results.map(({ kind }) => kind)).toEqual(['settled', 'settled', 'settled'])
+    const [account] =
+      await sql`select balance::int, held::int from holdfast.credit_accounts where user_id = 'gil'`
+    expect(account).toEqual({ balance: 0, held: 0 })
+    const ends = await sql`
+      select sum(amount)::int as amount, sum(shortfall)::int as shortfall, count(*)::int as count
+      from holdfast.credit_ledger where user_id = 'gil' and kind = 'capture'
+    `
+    expect(ends).toEqual([{ amount: 100, shortfall: 80, count: 3 }])
+    const moments = await sql`select distinct finished_at from holdfast.tasks where user_id = 'gil'`
+    expect(moments).toHaveLength(1)
+  })
+})

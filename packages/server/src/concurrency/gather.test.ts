@@ -66,6 +66,37 @@ describe('gather', () => {
     expect(await ask(4)).toBe(4)
   })
 
+  it('also if it is the only one: alone there may be another way', async () => {
+    const ask = gather<number, string>({
+      together: async () => {
+        throw new Error('not like this')
+      },
+      alone: async (item) => `alone ${item}`,
+    })
+    expect(await ask(1)).toBe('alone 1')
+  })
+
+  it('does not have the others wait for one that takes long, when the whole call has failed', async () => {
+    const ask = gather<number, number>({
+      together: async () => {
+        throw new Error('one of them')
+      },
+      alone: (item) => (item === 1 ? new Promise(() => {}) : Promise.resolve(item)),
+    })
+    const [, ...others] = [ask(1), ask(2), ask(3)]
+    expect(await Promise.all(others)).toEqual([2, 3])
+  })
+
+  it('takes nothing for an answer, where there is nothing to say', async () => {
+    const alone: number[] = []
+    const ask = gather<number, void>({
+      together: async (items) => items.map(() => undefined),
+      alone: async (item) => void alone.push(item),
+    })
+    await Promise.all([ask(1), ask(2)])
+    expect(alone).toEqual([])
+  })
+
   it('tells all at once of an error that each would meet', async () => {
     let calls = 0
     const away = async () => {

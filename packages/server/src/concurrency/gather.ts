@@ -5,13 +5,16 @@ export interface Gathered<T, R> {
   together(items: readonly T[]): Promise<readonly (R | null)[]>
   /** Does one by itself. */
   alone(item: T): Promise<R>
-  /** Whether an error of `together` would meet each of the items as well: then they are not tried alone. */
+  /** Whether an error of `together` would meet each of the items as well: then none is tried alone. */
   isHopeless?(error: unknown): boolean
   /** How many go together at most. @default 500 */
   maxItems?: number
   /** The least time from one call to the next, for what nobody waits for: fewer, larger calls. @default 0 */
   apartMs?: number
 }
+
+/** Of a call that failed. */
+const ALONE_AT_ONCE = 4
 
 interface Waiting<T, R> {
   item: T
@@ -25,7 +28,8 @@ interface Waiting<T, R> {
  * timer: waiting for more made it slower (measured with 5 ms).
  *
  * What cannot be done together, say because somebody holds a row of it, is done alone and delays nobody. The same if
- * the whole call fails, one after the other: one that cannot be done takes nobody with it.
+ * the whole call fails, a few at a time: one that cannot be done takes nobody with it. Also if it was the only one:
+ * `alone` may know another way.
  */
 export function gather<T, R>({
   together,
@@ -41,15 +45,23 @@ export function gather<T, R>({
   async function doTogether(batch: readonly Waiting<T, R>[]): Promise<void> {
     try {
       const answers = await together(batch.map(({ item }) => item))
-      for (const [index, { item, resolve }] of batch.entries()) resolve(answers[index] ?? alone(item))
+      for (const [index, { item, resolve }] of batch.entries()) {
+        const answer = answers[index]
+        resolve(answer === null ? alone(item) : (answer as R))
+      }
     } catch (error) {
-      if (batch.length > 1 && !isHopeless(error)) void doEachAlone(batch)
-      else for (const { reject } of batch) reject(error)
+      if (isHopeless(error)) for (const { reject } of batch) reject(error)
+      else doEachAlone(batch)
     }
   }
 
-  async function doEachAlone(batch: readonly Waiting<T, R>[]): Promise<void> {
-    for (const { item, resolve, reject } of batch) await alone(item).then(resolve, reject)
+  /** A few at a time: one that takes long does not hold the others up, and not every connection goes to them. */
+  function doEachAlone(batch: readonly Waiting<T, R>[]): void {
+    const left = batch.values()
+    const go = async () => {
+      for (const { item, resolve, reject } of left) await alone(item).then(resolve, reject)
+    }
+    for (let count = 0; count < ALONE_AT_ONCE; count++) void go()
   }
 
   async function doAll(): Promise<void> {

@@ -41,6 +41,17 @@ export function isLoginRefused(error: unknown): boolean {
   return code === '3D000' || code === '28P01' || code === '28000'
 }
 
+/**
+ * Whether the database would take the same again later: it is away, its disk or memory is full, its files cannot be
+ * read, or a limit for time ended the statement.
+ */
+export function mayPass(error: unknown): boolean {
+  const code = errorCode(error) ?? ''
+  return (
+    isDatabaseAway(error) || isTransient(error) || /^5[38]/.test(code) || code === '57014' || code === '55P03'
+  )
+}
+
 /** Deadlock or serialisation failure: the transaction was rolled back and may be tried again. */
 export function isTransient(error: unknown): boolean {
   const code = errorCode(error)

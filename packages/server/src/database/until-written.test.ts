@@ -13,6 +13,18 @@ describe('untilWritten (P5)', () => {
     expect(write).toHaveBeenCalledTimes(4)
   })
 
+  it.each([
+    ['its disk is full', '53100'],
+    ['its memory is full', '53200'],
+    ['its files cannot be read', '58030'],
+    ['a limit for time ended the statement', '57014'],
+    ['deadlocks go on', '40P01'],
+  ])('tries again while %s', async (_, code) => {
+    const write = vi.fn(async () => 'written')
+    write.mockRejectedValueOnce(Object.assign(new Error('not now'), { code }))
+    expect(await untilWritten(write, log, new AbortController().signal)).toBe('written')
+  })
+
   it('does not repeat what the database refused', async () => {
     const write = vi.fn(async () => {
       throw Object.assign(new Error('no'), { code: '23505' })

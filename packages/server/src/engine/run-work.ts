@@ -5,6 +5,8 @@ import { logFailure, outageLogOf } from '../outage-log.ts'
 import type { Claimed, RunningClaim, WorkKind } from './work-kind.ts'
 
 const PAUSE_WHEN_AWAY_MS = 1_000
+/** How often it is looked whether a probe is over. That asks nobody, and the probe may be another loop's. */
+const PROBE_LOOK_MS = 250
 
 export interface WorkPlace {
   log: Logger
@@ -69,8 +71,6 @@ export async function runWork<T extends Claimed>(
   const held = new Set<HeldClaim<T>>()
   const finishing = new Set<Promise<void>>()
   const limiter = createLimiter<HeldClaim<T>>(slots.atOnce, begin)
-  /** There may be more to claim, but there was no room for it. */
-  let isFull = false
 
   async function run(one: HeldClaim<T>): Promise<void> {
     try {
@@ -91,12 +91,16 @@ export async function runWork<T extends Claimed>(
       wakeUp.wake()
     }
     // When nothing is under way any more, the next look writes that down for the other replicas.
+    useRoom()
     if (slots.underWay === 0) wakeUp.wake()
-    else useRoom()
   }
 
+  /** Wakes whoever may have more to claim and found no room for it: this loop, or that of a kind with the same slots. */
   function useRoom(): void {
-    if (isFull && slots.room() > 0) wakeUp.wake()
+    if (slots.waiting.size === 0 || slots.room() === 0) return
+    const waiting = [...slots.waiting]
+    slots.waiting.clear()
+    for (const one of waiting) one.wake()
   }
 
   /** Holds its place until the step is over, or has freed it. */
@@ -113,11 +117,14 @@ export async function runWork<T extends Claimed>(
     kind.observe?.()
     const now = performance.now()
     const allowed = breaker.allowed(now)
-    if (allowed === 0) return breaker.state === 'open' ? breaker.nextTryAt() - now : Number.POSITIVE_INFINITY
+    if (allowed === 0) return breaker.state === 'open' ? breaker.nextTryAt() - now : PROBE_LOOK_MS
     const count = Math.min(slots.room(), allowed)
-    isFull = count === 0
-    // What ends next wakes us.
-    if (isFull) return Number.POSITIVE_INFINITY
+    if (count === 0) {
+      // What ends next wakes us.
+      slots.waiting.add(wakeUp)
+      return Number.POSITIVE_INFINITY
+    }
+    slots.waiting.delete(wakeUp)
     const { works, retryMs } = await kind.claim({ count, underWay: slots.underWay })
     database.back()
     const isProbe = allowed === 1 && works.length > 0
@@ -172,6 +179,7 @@ export async function runWork<T extends Claimed>(
     await Promise.all(finishing)
   } finally {
     clearInterval(renewing)
+    slots.waiting.delete(wakeUp)
     stopping.removeEventListener('abort', abortAll)
   }
 }

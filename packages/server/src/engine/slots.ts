@@ -1,4 +1,5 @@
 import { createMutex, type Mutex } from '../concurrency/mutex.ts'
+import type { WakeUp } from '../concurrency/wake-up.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 
 /** How much of some kinds of work may be claimed and unfinished at a time. Kinds with a limit in common share one. */
@@ -10,6 +11,8 @@ export interface Slots {
   underWay: number
   /** How many more may be claimed now. 0: none, or too few to be worth a statement. */
   room(): number
+  /** Who found no room, of all kinds that share these slots, longest first. Woken when there is some. */
+  readonly waiting: Set<WakeUp>
   /** Claims take turns: at the same moment, each would take all the room that is left. */
   readonly claiming: Mutex
 }
@@ -31,6 +34,7 @@ export function createSlots({ breaker, capacity, atOnce, fewest }: SlotsOptions)
     atOnce,
     breaker,
     underWay: 0,
+    waiting: new Set(),
     claiming: createMutex(),
     room() {
       const free = capacity() - this.underWay

@@ -41,6 +41,11 @@ export interface Plugin {
    */
   onSettledMany?(tx: Tx, ends: readonly SettledEnd[]): Promise<void>
   /**
+   * Before many tasks end at once: locks what `onSettledMany` will write, and waits for nobody. Returns the ids of those
+   * tasks of which somebody else holds something: each of them ends by itself, and delays none of the others.
+   */
+  lockMany?(tx: Tx, taskIds: readonly string[]): Promise<ReadonlySet<string>>
+  /**
    * When it is known what became of a create that was under way while its task was cancelled. If it throws, nothing is
    * written and it is asked again later.
    */

@@ -11,7 +11,13 @@ import type { HotStore } from '../hot/hot-store.ts'
 import { joinApart, joinTogether, type Unsaved } from '../plugins/join-finish.ts'
 import type { Plugin, SettledTask } from '../plugins/plugin.ts'
 import { readSettledTask, readSettledTasks } from '../plugins/read-settled-task.ts'
-import { HookTimedOut, limitStatements, PLUGIN_LIMIT_MS, runHook } from '../plugins/run-hook.ts'
+import {
+  type HookPlace,
+  HookTimedOut,
+  limitStatements,
+  PLUGIN_LIMIT_MS,
+  runHook,
+} from '../plugins/run-hook.ts'
 import { type Settlement, type SettleResult, settleInTransaction } from './settle-task.ts'
 import { isProviderEnd, type ProviderEnd, settleTogether } from './settle-together.ts'
 
@@ -53,6 +59,16 @@ const PAUSES_MS = [250, 1_500]
 /** Rows stay locked while plugins do their part for all of them. */
 const MOST_JOINED = 100
 const STATEMENT_TOOK_TOO_LONG = '57014'
+
+/** Somebody else holds what plugins would write for these tasks. */
+class HeldByOthers extends Error {
+  readonly taskIds: ReadonlySet<string>
+
+  constructor(taskIds: ReadonlySet<string>) {
+    super('Somebody else holds what plugins would write.')
+    this.taskIds = taskIds
+  }
+}
 
 /**
  * How the plugins that are not essential take part in a try.
@@ -184,11 +200,24 @@ export function createSettle(parts: SettleParts): Settle {
   })
 
   const settleJoined = gather<ProviderEnd, SettleResult>({
-    together: (ends) => transaction(sql, (tx, over) => settleWithPlugins(tx, over, ends)),
+    together: settleFreeTogether,
     alone: ({ taskId, settlement, progress }) => settleAlone(taskId, settlement, { progress }),
     isHopeless: isDatabaseAway,
     maxItems: MOST_JOINED,
   })
+
+  /** Null for those that somebody holds an account or the like of: they would have all of them wait. */
+  async function settleFreeTogether(ends: readonly ProviderEnd[]): Promise<(SettleResult | null)[]> {
+    try {
+      return await transaction(sql, (tx, over) => settleWithPlugins(tx, over, ends))
+    } catch (error) {
+      if (!(error instanceof HeldByOthers)) throw error
+      const free = ends.filter(({ taskId }) => !error.taskIds.has(taskId))
+      const results = free.length === 0 ? [] : await settleFreeTogether(free)
+      const byEnd = new Map(free.map((end, index) => [end, results[index] ?? null]))
+      return ends.map((end) => byEnd.get(end) ?? null)
+    }
+  }
 
   /** Many ends in one transaction, with plugins that take many at once. */
   async function settleWithPlugins(
@@ -197,7 +226,15 @@ export function createSettle(parts: SettleParts): Settle {
     ends: readonly ProviderEnd[],
   ): Promise<(SettleResult | null)[]> {
     const place = { tx, over, limitMs }
-    const [, ended] = await Promise.all([limitStatements(place), settleTogether(tx, ends)])
+    const taskIds = ends.map(({ taskId }) => taskId)
+    // Sent together. Nobody is waited for, so these locks need no order among those of others.
+    const [, ended, ...held] = await Promise.all([
+      limitStatements(place),
+      settleTogether(tx, ends),
+      ...joining.map((plugin) => heldOf(plugin, place, taskIds)),
+    ])
+    const heldIds = new Set(held.flat())
+    if (heldIds.size > 0) throw new HeldByOthers(heldIds)
     const settled = ends.filter((_, index) => ended[index])
     const settlements = new Map(settled.map(({ taskId, settlement }) => [taskId, settlement]))
     const read = async () => {
@@ -218,6 +255,15 @@ export function createSettle(parts: SettleParts): Settle {
       if (plugin.essential) known = await read()
     }
     return ended.map((end) => end && { kind: 'settled', ...end })
+  }
+
+  /** Those of the tasks that somebody else holds something of, which the plugin would write. */
+  async function heldOf(plugin: Plugin, place: HookPlace, taskIds: readonly string[]): Promise<string[]> {
+    const held: string[] = []
+    await runHook(place, `lockMany of plugin "${plugin.name}"`, async (lent) => {
+      held.push(...((await plugin.lockMany?.(lent, taskIds)) ?? []))
+    })
+    return held
   }
 
   /** How a task may end: by itself, or together with others, with or without plugins. */

@@ -19,7 +19,8 @@ export function isProviderEnd(settlement: Settlement): boolean {
 /**
  * Ends running tasks by what their providers said, many in one statement: status, result files, and the work of copying
  * those in place of the polls. Returns whose each is. Null for one that is not as it mostly is (it has ended already,
- * it was never accepted, somebody holds a row of it): `settleInTransaction` looks at that one alone.
+ * it was never accepted, somebody holds a row of it, it is the second for its task): `settleInTransaction` looks at
+ * that one alone.
  *
  * Locks are taken in the order work → task, by task; nobody is waited for.
  */
@@ -27,7 +28,9 @@ export async function settleTogether(
   sql: AnySql,
   ends: readonly ProviderEnd[],
 ): Promise<({ userId: string } | null)[]> {
-  const sorted = ends.toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1))
+  // A webhook has a task polled while it is being polled: both answers may be here, and the first counts.
+  const firsts = new Map(ends.toReversed().map((end) => [end.taskId, end]))
+  const sorted = [...firsts.values()].toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1))
   const failures = sorted.map(({ settlement }) =>
     settlement.status === 'failed' ? settlement.failure : undefined,
   )
@@ -109,8 +112,8 @@ export async function settleTogether(
     select id as "taskId", user_id as "userId" from ended
   `
   const users = new Map(ended.map(({ taskId, userId }) => [taskId, userId]))
-  return ends.map(({ taskId }) => {
-    const userId = users.get(taskId)
+  return ends.map((end) => {
+    const userId = firsts.get(end.taskId) === end ? users.get(end.taskId) : undefined
     return userId === undefined ? null : { userId }
   })
 }

@@ -151,6 +151,26 @@ describe('calls in flight', () => {
   })
 })
 
+describe('a create that was certainly not accepted', () => {
+  it('is sent again, also if its claim ran out before that could be written down', async () => {
+    const provider = createScriptedProvider({
+      async create({ taskId }, nth) {
+        if (nth > 1) return { kind: 'accepted', externalId: `external-${taskId}` }
+        // As a claim of another replica does when PostgreSQL is back after a long while.
+        await sql`
+          update holdfast.work set epoch = epoch + 1, due_at = now() + interval '1 h' where task_id = ${taskId} and kind = 'send'
+        `
+        return { kind: 'refused', code: 'SUBMIT_REFUSED', message: 'Not now.', retryable: true }
+      },
+    })
+    const task = await makeTask(sql, { provider: provider.name })
+    start(provider, { random: () => 0 })
+    await until(() => expect(provider.creates).toHaveLength(2))
+    await until(async () => expect(await statusesOf(provider)).toEqual({ running: 1 }))
+    expect(provider.creates.map(({ taskId }) => taskId)).toEqual([task.id, task.id])
+  })
+})
+
 describe('calls that wait for their turn', () => {
   it('are made as others end, and never more at a time than the adapter takes', async () => {
     const silent = createSilentProvider({
@@ -183,6 +203,18 @@ describe('calls that wait for their turn', () => {
     await until(() => expect(silent.queries).toHaveLength(2))
     const waited = tasks.find((id) => `external-${id}` === silent.queries[1])
     expect((await workOf(waited))[0]).toMatchObject({ epoch: 2, attempts: 0, silentSince: null })
+  })
+
+  it('are made soon after they were handed back, also if nobody looks for lost work', async () => {
+    const silent = createSilentProvider({
+      limits: { query: { perSecond: 1e5, burst: 1e5, inFlight: 2, atOnce: 1 }, callTimeoutMs: 10_000 },
+    })
+    await queueWork(sql, { provider: silent.provider.name, kind: 'poll', count: 2 })
+    start(silent.provider, { options: { leaseMarginMs: 50, idleMs: 60_000 } })
+    await until(() => expect(silent.queries).toHaveLength(1))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    silent.answerAll({ kind: 'running', progress: null })
+    await vi.waitFor(() => expect(silent.queries).toHaveLength(2), { timeout: 2_000, interval: 5 })
   })
 
   it('are handed back when the engine stops', async () => {

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../errors.ts'
 import type { Plugin } from '../plugin.ts'
-import { writeMessages } from './write-messages.ts'
+import { lockConversations, writeMessages } from './write-messages.ts'
 
 /** Tasks may belong to a conversation of their user, and leave a message there when they complete. */
 export const conversationsPlugin: Plugin = {
@@ -34,6 +34,7 @@ export const conversationsPlugin: Plugin = {
       ends.map(({ task }) => task).filter(({ status }) => status === 'completed'),
     )
   },
+  lockMany: lockConversations,
 }
 
 /** In its place where conversations are switched off. What was begun in one before can still be retried. */

@@ -49,6 +49,22 @@ export async function writeMessages(tx: Tx, finished: readonly SettledTask[]): P
   `
 }
 
+/** Locks the conversations of these tasks. Returns the tasks whose conversation somebody else holds. */
+export async function lockConversations(tx: Tx, taskIds: readonly string[]): Promise<Set<string>> {
+  const held = await tx<{ id: string }[]>`
+    with own as materialized (
+      select t.id, t.conversation_id from holdfast.tasks t
+      where t.id = any(${taskIds as string[]}::uuid[]) and t.conversation_id is not null
+    ),
+    free as materialized (
+      select c.id from holdfast.conversations c where c.id = any(array(select o.conversation_id from own o))
+      for no key update skip locked
+    )
+    select o.id from own o where not exists (select from free f where f.id = o.conversation_id)
+  `
+  return new Set(held.map(({ id }) => id))
+}
+
 function textOf({ prompt }: Record<string, unknown>): string {
   return typeof prompt === 'string' ? prompt : ''
 }

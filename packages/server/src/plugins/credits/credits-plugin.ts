@@ -7,7 +7,7 @@ import type { CancelPolicy, TaskTypes } from '../../tasks/task-types.ts'
 import type { Plugin, SettledTask } from '../plugin.ts'
 import type { CreditsOptions } from './credits-options.ts'
 import { type Charge, decideCharge, type End, type VendorSide } from './decide-charge.ts'
-import { endHold, endHolds, isHoldOpen } from './end-hold.ts'
+import { endHold, endHolds, isHoldOpen, lockAccounts } from './end-hold.ts'
 import { giveBackLost } from './give-back.ts'
 import { holdCredits } from './hold-credits.ts'
 import { priceOf, realPriceOf } from './price-of.ts'
@@ -31,8 +31,16 @@ export function createCreditsPlugin(
   options: false | CreditsOptions,
   told?: CreditsTold,
 ): Plugin {
-  /** What it really cost, and how much of that may be taken beyond the hold. */
-  async function costOf(tx: Tx, task: SettledTask): Promise<{ cost: number | null; beyond: number }> {
+  /**
+   * What it really cost, and how much of that may be taken beyond the hold.
+   *
+   * @param change what becomes of the balance by ends that are decided and not written yet
+   */
+  async function costOf(
+    tx: Tx,
+    task: SettledTask,
+    change: number,
+  ): Promise<{ cost: number | null; beyond: number }> {
     const type = types[task.type]
     const real = realPriceOf(type, task.params, task.status === 'completed' ? task.usage : null)
     if (real.kind === 'broken') tellBroken(task, real.reason)
@@ -41,17 +49,21 @@ export function createCreditsPlugin(
     const [account] = await tx<{ balance: number }[]>`
       select balance::float8 from holdfast.credit_accounts where user_id = ${task.userId} for no key update
     `
-    return { cost: real.amount, beyond: account?.balance ?? 0 }
+    return { cost: real.amount, beyond: Math.max(0, (account?.balance ?? 0) + change) }
   }
 
-  async function decide(tx: Tx, task: SettledTask, end: End, vendor: VendorSide): Promise<Charge> {
-    const { cost, beyond } = await costOf(tx, task)
+  async function decide(
+    tx: Tx,
+    task: SettledTask,
+    { end, vendor, change = 0 }: { end: End; vendor: VendorSide; change?: number },
+  ): Promise<Charge> {
+    const { cost, beyond } = await costOf(tx, task, change)
     const policy = types[task.type]?.onCancel ?? DEFAULT_POLICY
     return decideCharge({ end, vendor, policy, held: task.creditsHeld, cost, beyond })
   }
 
   async function charge(tx: Tx, task: SettledTask, end: End, vendor: VendorSide): Promise<void> {
-    const decided = await decide(tx, task, end, vendor)
+    const decided = await decide(tx, task, { end, vendor })
     if (decided.kind === 'wait') return
     await endHold(tx, task, decided)
     tellShortfall(task, decided)
@@ -107,13 +119,20 @@ export function createCreditsPlugin(
     },
     async onSettledMany(tx, ends) {
       const charged: { task: SettledTask; charge: Exclude<Charge, { kind: 'wait' }> }[] = []
+      const changes = new Map<string, number>()
       for (const { task, settlement } of ends) {
-        const decided = await decide(tx, task, endOf(task, settlement), vendorSideOf(task, settlement))
-        if (decided.kind !== 'wait') charged.push({ task, charge: decided })
+        const { userId, creditsHeld } = task
+        const change = changes.get(userId) ?? 0
+        const end = endOf(task, settlement)
+        const decided = await decide(tx, task, { end, vendor: vendorSideOf(task, settlement), change })
+        if (decided.kind === 'wait') continue
+        charged.push({ task, charge: decided })
+        changes.set(userId, change + creditsHeld - (decided.kind === 'capture' ? decided.amount : 0))
       }
       await endHolds(tx, charged)
       for (const { task, charge: decided } of charged) tellShortfall(task, decided)
     },
+    lockMany: lockAccounts,
     async onCreateKnown(tx, task, fate) {
       if (task.creditsHeld === 0 || !(await isHoldOpen(tx, task.id))) return
       // Only a cancel of its user leaves a create under way.

@@ -54,6 +54,21 @@ export async function endHolds(
   }
 }
 
+/** Locks the accounts that these tasks were paid from. Returns the tasks whose account somebody else holds. */
+export async function lockAccounts(tx: Tx, taskIds: readonly string[]): Promise<Set<string>> {
+  const held = await tx<{ id: string }[]>`
+    with paid as materialized (
+      select t.id, t.user_id from holdfast.tasks t where t.id = any(${taskIds as string[]}::uuid[]) and t.credits_held > 0
+    ),
+    free as materialized (
+      select a.user_id from holdfast.credit_accounts a where a.user_id = any(array(select p.user_id from paid p))
+      for no key update skip locked
+    )
+    select p.id from paid p where not exists (select from free f where f.user_id = p.user_id)
+  `
+  return new Set(held.map(({ id }) => id))
+}
+
 /** Whether what was held for a task is neither spent nor given back. The caller has locked the task's row. */
 export async function isHoldOpen(tx: Tx, taskId: string): Promise<boolean> {
   const [open] = await tx`

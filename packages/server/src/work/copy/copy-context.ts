@@ -31,6 +31,8 @@ export interface CopyContext {
   breaker: CircuitBreaker
   /** Writes it down together with others; false if the claim was lost or the file is not wanted any more. */
   store(file: CopiedFile): Promise<boolean>
+  /** A file comes due again after so long. */
+  due(inMs: number): void
   /** Aborted when the engine stops: what is under way is given up and handed back. */
   stopping: AbortSignal
   /** Aborted when a stop has waited long enough: what could not be written is let go. */

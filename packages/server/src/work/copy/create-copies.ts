@@ -35,7 +35,7 @@ export function createCopies(parts: CopyParts): ((wakeUp: WakeUp) => Promise<voi
   const { objects, source, mirror, alert = () => {}, ...shared } = parts
   const { sql, log, metrics, stopping } = shared
   if (!objects || !source) return undefined
-  const context: CopyContext = {
+  const context: Omit<CopyContext, 'due'> = {
     ...shared,
     objects,
     source,
@@ -69,6 +69,7 @@ export function createCopies(parts: CopyParts): ((wakeUp: WakeUp) => Promise<voi
   }
 
   return async (wakeUp) => {
-    await Promise.all([runWork(createCopyKind(context), { log, wakeUp, stopping }), count()])
+    const kind = createCopyKind({ ...context, due: (inMs) => wakeUp.wakeIn(inMs) })
+    await Promise.all([runWork(kind, { log, wakeUp, stopping }), count()])
   }
 }

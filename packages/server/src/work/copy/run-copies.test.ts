@@ -26,6 +26,19 @@ const keyOf = (taskId: string, ordinal = 0) =>
   resultKey({ userId: 'ada', taskId, ordinal, contentType: 'image/png' })
 
 describe('copying results', () => {
+  it('tries again when it said it would, also if nobody looks for lost work', async () => {
+    const picture = makePicture(1_000)
+    const url = lab.source.offer('later.png', (_, response, nth) =>
+      nth === 1 ? response.writeHead(503).end() : sendPicture(response, picture),
+    )
+    // Half of 2 s.
+    const taskId = await finish([url])
+    lab.start({ idleMs: 60_000, mirror: { leaseMs: 60_000 }, random: () => 0 })
+    await lab.until(async () => expect((await lab.files(taskId))[0]).toMatchObject({ attempts: 1 }))
+    // Which gives up long before the next look.
+    await untilState(taskId, 'stored')
+  })
+
   it('stores every file of a task, with its size, hash and type, and ends its work', async () => {
     const pictures = [makePicture(1_000), makePicture(300_000)]
     const urls = pictures.map((picture, index) => lab.source.offer(`one-${index}.png`, picture))

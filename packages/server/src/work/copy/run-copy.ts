@@ -151,6 +151,7 @@ async function comeBack(run: CopyRun, failure: CopyFailure): Promise<void> {
   })
   const error = describe(failure)
   if (!(await written(run, () => writeFailure(context.sql, work, { error, delayMs })))) return
+  context.due(delayMs)
   note(run, failure, 'a result could not be copied; it is tried again')
   if (work.attempts + 1 === TELL_AFTER) tell(run, error, 'It is tried again until its source has died.')
 }

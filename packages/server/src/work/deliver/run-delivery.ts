@@ -49,7 +49,7 @@ export async function runDelivery(context: DeliveryContext, work: ClaimedDeliver
     // A receiver that wants no more of it is not asked again.
     await sql`delete from holdfast.deliveries where id = ${delivery.id}`
   }
-  await end(sql, work)
+  await end(context, work)
 }
 
 function pendingOf(sql: Sql, work: ClaimedDelivery): Promise<Pending[]> {
@@ -70,7 +70,7 @@ async function bodyOf(
 }
 
 /** Only while the claim is held, and only if nothing was noted meanwhile: else that is told at once. */
-async function end(sql: Sql, work: ClaimedDelivery): Promise<void> {
+async function end({ sql, due }: DeliveryContext, work: ClaimedDelivery): Promise<void> {
   const ended = await sql`
     delete from holdfast.work w
     where ${isHeld(sql, 'deliver', work)} and w.news = ${work.news} and not exists (
@@ -78,7 +78,9 @@ async function end(sql: Sql, work: ClaimedDelivery): Promise<void> {
       where d.task_id = w.task_id and d.endpoint = ${work.endpoint} and d.failed_at is null
     )
   `
-  if (ended.count === 0) await handBack(sql, work)
+  if (ended.count > 0) return
+  await handBack(sql, work)
+  due(0)
 }
 
 async function handBack(sql: Sql, work: ClaimedDelivery): Promise<void> {

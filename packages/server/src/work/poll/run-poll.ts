@@ -43,8 +43,8 @@ export async function runPoll(
 }
 
 /** Makes a poll that was not made due again. Nothing was learned, so nothing is counted. */
-export function handBack({ reschedule }: ProviderContext, { workId, epoch, taskId }: ClaimedPoll): void {
-  reschedule.add({ workId, epoch, taskId, delayMs: 0, heard: null })
+export function handBack(context: ProviderContext, { workId, epoch, taskId }: ClaimedPoll): void {
+  comeDue(context, { workId, epoch, taskId, delayMs: 0, heard: null })
 }
 
 async function end(

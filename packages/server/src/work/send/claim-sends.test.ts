@@ -8,6 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/test-databa
 import { connect, type Sql } from '../../database/connect.ts'
 import { ensureBudgets } from '../../engine/budgets.ts'
 import { ALL_LANES } from '../../engine/lanes.ts'
+import { unmarkSending } from './mark-sending.ts'
 
 let database: TestDatabase
 let sql: Sql
@@ -44,6 +45,29 @@ async function inTurn(provider: string): Promise<string[]> {
     turns.push(work.taskId)
   }
 }
+
+describe('the mark of a send', () => {
+  it('is taken back by whoever set it, and never one that was set later', async () => {
+    const provider = await newProvider()
+    const { id } = await makeTask(sql, { provider })
+    const how = { delayMs: 0, countAttempt: true, reason: 'not now' }
+    const claim = async () => {
+      const [work] = await claimSends(sql, optionsFor(provider))
+      if (!work) throw new Error('nothing was claimed')
+      return work
+    }
+    const first = await claim()
+    expect(await unmarkSending(sql, id, first, how)).toBe(true)
+    const second = await claim()
+    expect(second).toMatchObject({ isMarked: true, attempts: 1 })
+    // Said again, because the answer to the first time was lost: by now another create is under way.
+    expect(await unmarkSending(sql, id, first, how)).toBe(false)
+    expect(
+      await sql`select sending_at is not null as marked from holdfast.provider_jobs where task_id = ${id}`,
+    ).toEqual([{ marked: true }])
+    expect(await unmarkSending(sql, id, second, how)).toBe(true)
+  })
+})
 
 describe('the order of claims within a lane', () => {
   it('is by priority, the earlier first among equals', async () => {

@@ -8,6 +8,7 @@ import {
   toClaims,
 } from '../../engine/claim-within-budget.ts'
 import type { Claims } from '../../engine/work-kind.ts'
+import { markOf } from './mark-sending.ts'
 
 /** One task to send to its provider. */
 export interface ClaimedSend {
@@ -22,6 +23,8 @@ export interface ClaimedSend {
   params: Record<string, unknown>
   /** Marked by this very claim: to be sent now, or never. */
   isMarked: boolean
+  /** Tells this mark from one that is set later, as text; null if it was not marked. */
+  mark: string | null
   /** Set where a create may have left for the provider before this claim. */
   sendingAt: Date | null
   /** How long ago that was, by the database's clock; 0 if it was not. */
@@ -80,11 +83,11 @@ export async function claimSends(
       update holdfast.provider_jobs j set sending_at = now(), last_error = null from found f
       where j.task_id = f.task_id and j.sending_at is null and j.external_id is null
         and f.type = any(${types as string[]}::text[])
-      returning j.task_id
+      returning j.task_id, ${markOf(sql)} as mark
     )
     select
       f.id::text as "workId", f.epoch, f.attempts, f.max_attempts as "maxAttempts", f.task_id as "taskId",
-      f.user_id as "userId", f.type, f.lane, f.params, m.task_id is not null as "isMarked", f.sending_at as "sendingAt",
+      f.user_id as "userId", f.type, f.lane, f.params, m.mark is not null as "isMarked", m.mark, f.sending_at as "sendingAt",
       coalesce(extract(epoch from now() - f.sending_at) * 1000, 0)::float8 as "sentMsAgo",
       case when f.sending_at is not null then f.last_error end as "brokeBecause", f.trace_id as "traceId",
       f.reported_id as "reportedId", f.callback_secret as "callbackSecret",

@@ -1,7 +1,12 @@
-import type { Sql } from '../../database/connect.ts'
+import type { AnySql, Sql } from '../../database/connect.ts'
 import { transaction } from '../../database/transaction.ts'
 import type { Fence } from '../../engine/claim.ts'
-import { isHeld } from '../../engine/claim.ts'
+import { isHeld, takeOver } from '../../engine/claim.ts'
+
+/** What tells the mark of a job `j` from any other: its time, to the microsecond, which a JavaScript date has not. */
+export function markOf(sql: AnySql) {
+  return sql`(extract(epoch from j.sending_at) * 1000000)::bigint::text`
+}
 
 /**
  * The last thing committed before a create leaves for the provider. A task so marked is never sent again, by
@@ -30,21 +35,35 @@ export interface PutOff {
 }
 
 /**
- * Takes the mark back, because the create certainly was not accepted, and puts the work off. False if the claim
- * was lost, if the mark has been taken back before, or if the task was cancelled meanwhile: then nobody sends it again.
+ * Takes the mark back, because the create certainly was not accepted, and puts the work off. False if the mark has been
+ * taken back before, or if the task was cancelled meanwhile: then nobody sends it again.
+ *
+ * That it was not accepted is a fact, whoever holds the claim by now: PostgreSQL may have been away for longer than a
+ * claim is good for. So the mark itself says whether it is still ours to take back, and others lose their claim. Where
+ * it is not given, the claim has to be held.
  */
 export function unmarkSending(
   sql: Sql,
   taskId: string,
-  fence: Fence,
+  { mark = null, ...fence }: Fence & { mark?: string | null },
   { delayMs, countAttempt, reason, lastError }: PutOff,
 ): Promise<boolean> {
   return transaction(sql, async (tx) => {
+    // Locked first: what the next statement looks at is then as whoever held it has left it.
+    await tx`select from holdfast.work where task_id = ${taskId} and kind = 'send' for update`
+    const isOwn =
+      mark === null
+        ? tx`${isHeld(tx, 'send', { ...fence, taskId })}`
+        : tx`w.task_id = ${taskId} and w.kind = 'send' and w.part = 0 and w.id = ${fence.workId}`
     // Only what is marked: said again, because the answer to the first time was lost, it must not count twice.
     const put = await tx`
-      update holdfast.work w set due_at = now() + ${delayMs} * interval '1 ms', attempts = w.attempts + ${countAttempt ? 1 : 0}
-      where ${isHeld(tx, 'send', { ...fence, taskId })}
-        and exists (select from holdfast.provider_jobs j where j.task_id = ${taskId} and j.sending_at is not null)
+      update holdfast.work w set
+        due_at = now() + ${delayMs} * interval '1 ms', attempts = w.attempts + ${countAttempt ? 1 : 0}
+        ${mark === null ? tx`` : tx`, ${takeOver(tx)}`}
+      where ${isOwn} and exists (
+        select from holdfast.provider_jobs j
+        where j.task_id = ${taskId} and j.sending_at is not null ${mark === null ? tx`` : tx`and ${markOf(tx)} = ${mark}`}
+      )
     `
     if (put.count === 0) return false
     // Asked after the work was locked, which a cancel needs too.

@@ -94,7 +94,7 @@ export async function runSend(
 
   /** Puts it off: certainly not accepted, so it can be sent again. */
   async function putOff(how: PutOff): Promise<void> {
-    const held = await untilWritten(() => unmarkSending(sql, work.taskId, fence, how), log, context.givenUp)
+    const held = await untilWritten(() => unmarkSending(sql, work.taskId, work, how), log, context.givenUp)
     if (held) context.due('send', how.delayMs)
     if (held && how.lastError !== undefined) bus.publish(work.userId)
     if (!held && !(await conclude('not-accepted'))) metrics.refused(provider.name, 1)

@@ -45,15 +45,10 @@ export function createSendKind({
       }
     },
     async handBack(works) {
-      for (const { workId, taskId, epoch, isMarked } of works) {
-        sending.delete(workId)
-        if (!isMarked) continue
-        await unmarkSending(
-          sql,
-          taskId,
-          { workId, epoch },
-          { delayMs: 0, countAttempt: false, reason: 'stopped' },
-        )
+      for (const work of works) {
+        sending.delete(work.workId)
+        if (!work.isMarked) continue
+        await unmarkSending(sql, work.taskId, work, { delayMs: 0, countAttempt: false, reason: 'stopped' })
       }
     },
   }

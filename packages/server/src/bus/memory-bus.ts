@@ -27,7 +27,8 @@ export function createMemoryBus(): LocalBus {
       }
     },
     isWatched: (userId) => listeners.has(userId),
-    publishWork(hint) {
+    publishWork(hint, reach = 'all') {
+      if (reach === 'elsewhere') return
       for (const worker of workers) worker(hint)
     },
     publishAnyWork() {

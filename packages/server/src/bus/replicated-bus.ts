@@ -207,9 +207,9 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       }
     },
     isWatched: (userId) => local.isWatched(userId) || elsewhere.has(userId, now()),
-    publishWork(hint) {
-      local.publishWork(hint)
-      if (isClosed) return
+    publishWork(hint, reach = 'all') {
+      local.publishWork(hint, reach)
+      if (isClosed || reach === 'here') return
       work.set(JSON.stringify(hint), hint)
       gathering ??= setTimeout(flush, gatherMs)
     },

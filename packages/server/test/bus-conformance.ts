@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Bus } from '../src/bus/bus.ts'
-import type { WorkHint } from '../src/engine/look-for-work.ts'
+import type { WorkHint } from '../src/engine/work-queue.ts'
 
 /** Opens one more replica of a bus. Asked for anew by each test, so that tests do not hear each other. */
 export type OpenReplica = () => Bus

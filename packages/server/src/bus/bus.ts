@@ -1,4 +1,4 @@
-import type { WorkHint } from '../engine/look-for-work.ts'
+import type { WorkHint } from '../engine/work-queue.ts'
 
 /**
  * - `changed`: a row of this user's was written; look it up.

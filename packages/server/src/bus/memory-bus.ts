@@ -1,4 +1,4 @@
-import type { WorkHint } from '../engine/look-for-work.ts'
+import type { WorkHint } from '../engine/work-queue.ts'
 import type { Bus, Hint } from './bus.ts'
 
 /** What a bus over several replicas needs besides. */

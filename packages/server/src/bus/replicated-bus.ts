@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import type { Logger } from 'pino'
-import type { WorkHint } from '../engine/look-for-work.ts'
+import type { WorkHint } from '../engine/work-queue.ts'
 import { outageLogOf } from '../outage-log.ts'
 import type { Bus, OpenedStream } from './bus.ts'
 import { type BusMessage, inPieces, readBusMessage } from './bus-message.ts'

@@ -20,7 +20,7 @@ const COUNT_EVERY_MS = 15_000
 export interface CopyParts
   extends Pick<
     CopyContext,
-    'sql' | 'bus' | 'aftermath' | 'providers' | 'log' | 'metrics' | 'random' | 'stopping' | 'givenUp'
+    'sql' | 'notify' | 'aftermath' | 'providers' | 'log' | 'metrics' | 'random' | 'stopping' | 'givenUp'
   > {
   objects: CopyContext['objects'] | undefined
   source: CopyContext['source'] | undefined
@@ -28,10 +28,12 @@ export interface CopyParts
   alert: Alert | undefined
 }
 
+type OwnedFile = CopiedFile & { userId: string }
+
 /** Copies result files to the store until the engine stops. Undefined if there is no store. */
 export function createCopies(parts: CopyParts): ((wakeUp: WakeUp) => Promise<void>) | undefined {
   const { objects, source, mirror, alert = () => {}, ...shared } = parts
-  const { sql, log, metrics, stopping } = shared
+  const { sql, notify, log, metrics, stopping } = shared
   if (!objects || !source) return undefined
   const context: CopyContext = {
     ...shared,
@@ -46,11 +48,21 @@ export function createCopies(parts: CopyParts): ((wakeUp: WakeUp) => Promise<voi
         createProviderCalls(provider, { log, metrics, stopping }),
       ]),
     ),
-    store: gather<CopiedFile, boolean>({
-      together: (files) => markStored(sql, files, 'skip'),
-      alone: async (file) => (await markStored(sql, [file], 'wait'))[0] ?? false,
+    store: gather<OwnedFile, boolean>({
+      together: (files) => store(files, 'skip'),
+      alone: async (file) => (await store([file], 'wait'))[0] ?? false,
       isHopeless: isDatabaseAway,
     }),
+  }
+
+  async function store(
+    files: readonly OwnedFile[],
+    whenHeld: 'skip' | 'wait',
+  ): Promise<readonly (boolean | null)[]> {
+    const stored = await markStored(sql, files, whenHeld)
+    const owners = files.flatMap(({ userId }, index) => (stored[index] ? userId : []))
+    for (const userId of new Set(owners)) notify.changed(userId)
+    return stored
   }
 
   async function count(): Promise<void> {

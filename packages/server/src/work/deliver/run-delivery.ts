@@ -2,6 +2,7 @@ import type { Sql } from '../../database/connect.ts'
 import { transaction } from '../../database/transaction.ts'
 import { writeDeadLetter } from '../../dead-letters/write-dead-letter.ts'
 import { isHeld } from '../../engine/claim.ts'
+import { ENDPOINTS } from '../../engine/work-queue.ts'
 import { findTask } from '../../tasks/find-task.ts'
 import type { ClaimedDelivery } from './claim-deliveries.ts'
 import type { DeliveryContext } from './delivery-context.ts'
@@ -86,7 +87,7 @@ async function handBack(sql: Sql, work: ClaimedDelivery): Promise<void> {
 }
 
 async function putOff(
-  { sql, random, metrics, due }: DeliveryContext,
+  { sql, notify, random, metrics }: DeliveryContext,
   work: ClaimedDelivery,
   delivery: Pending,
   outcome: Extract<DeliveryOutcome, { kind: 'failed' }>,
@@ -112,6 +113,6 @@ async function putOff(
     update holdfast.work w set attempts = ${work.attempts + 1}, due_at = now() + ${pauseMs}::float8 * interval '1 ms'
     where ${isHeld(sql, 'deliver', work)}
   `
-  if (put.count > 0) due(pauseMs)
+  if (put.count > 0) notify.dueHere('deliver', ENDPOINTS, pauseMs)
   else metrics.refused(work.endpoint, 1)
 }

@@ -49,7 +49,7 @@ export function createSendKind({
         sending.delete(workId)
         if (!isMarked) continue
         await unmarkSending(
-          sql,
+          context,
           taskId,
           { workId, epoch },
           { delayMs: 0, countAttempt: false, reason: 'stopped' },

@@ -60,6 +60,7 @@ export const LATE_SCENARIOS: readonly Scenario[] = [
       'work/deliver/deliver-kind.ts',
       'work/copy/create-copies.ts',
       'work/send/accept-task.ts',
+      'work/send/create-accept.ts',
       'database/',
     ],
     ends: { status: 'completed', code: null },

@@ -19,6 +19,7 @@ export const STOP_SCENARIOS: readonly Scenario[] = [
       'work/poll/progress-writer.ts',
       'engine/budgets.ts',
       'work/send/accept-task.ts',
+      'work/send/create-accept.ts',
       'providers/kie/kie.ts',
       'database/replace-after-loss.ts',
     ],

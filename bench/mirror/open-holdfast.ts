@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import { createSourceOpener } from '../../packages/server/src/artifacts/source/open-source.ts'
+import { createNotify } from '../../packages/server/src/bus/create-notify.ts'
 import { createMemoryBus } from '../../packages/server/src/bus/memory-bus.ts'
 import { connect } from '../../packages/server/src/database/connect.ts'
 import { createNoLock } from '../../packages/server/src/locks/no-lock.ts'
@@ -38,6 +39,7 @@ export async function openHoldfast(settings: ContenderSettings): Promise<Contend
   const engine = createEngine(
     {
       sql,
+      notify: createNotify({ bus, log }),
       bus,
       lock: createNoLock(),
       settle: () => Promise.reject(new Error('nothing ends here')),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSourceOpener } from '../../packages/server/src/artifacts/source/open-source.ts'
+import { createNotify } from '../../packages/server/src/bus/create-notify.ts'
 import { createMemoryBus } from '../../packages/server/src/bus/memory-bus.ts'
 import { connect } from '../../packages/server/src/database/connect.ts'
 import { createNoLock } from '../../packages/server/src/locks/no-lock.ts'
@@ -43,15 +44,18 @@ export async function runRescue(rescue: Rescue): Promise<number> {
       return store.put(...args)
     },
   }
+  const bus = createMemoryBus()
+  const log = createLog('fatal')
   const engine = createEngine(
     {
       sql,
-      bus: createMemoryBus(),
+      notify: createNotify({ bus, log }),
+      bus,
       lock: createNoLock(),
       settle: () => Promise.reject(new Error('nothing ends here')),
       types: {},
       providers: new Map(),
-      log: createLog('fatal'),
+      log,
       metrics: createMetrics(),
       alert: () => {},
       objects: slow,

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
+import { createNotify } from '../../packages/server/src/bus/create-notify.ts'
 import { createMemoryBus } from '../../packages/server/src/bus/memory-bus.ts'
 import { createHoldfast } from '../../packages/server/src/create-holdfast.ts'
 import { connect } from '../../packages/server/src/database/connect.ts'
@@ -30,7 +31,14 @@ const holdfast = createHoldfast({
   hot,
   log,
 })
-const settle = createSettle({ sql, plugins: [conversationsPlugin], log, alert: () => {}, hot })
+const settle = createSettle({
+  sql,
+  notify: createNotify({ bus, log }),
+  plugins: [conversationsPlugin],
+  log,
+  alert: () => {},
+  hot,
+})
 const server = createServer(holdfast.listener)
 let open = 0
 server.on('connection', (socket) => {
@@ -56,11 +64,10 @@ server.listen(0, '127.0.0.1', 4_096, () => {
     },
     async settle(count, perSecond) {
       const at: Record<string, number> = {}
-      for (const { userId, taskId } of tasks.slice(0, count)) {
+      for (const { taskId } of tasks.slice(0, count)) {
         const next = sleep(1_000 / perSecond)
         await settle(taskId, { status: 'completed', outputs: [] })
         at[taskId] = sharedNow()
-        bus.publish(userId)
         await next
       }
       await sleep(1_000)

@@ -114,7 +114,7 @@ const DANGEROUS: Dangerous[] = [
     creates: 1,
   },
   {
-    title: 'when the end has been committed and nobody was told',
+    title: 'when the end has been committed and told, and the poll does not know it',
     file: 'work/poll/run-poll.ts',
     text: '? await context.settle(',
     moment: 'after',
@@ -163,8 +163,8 @@ const COPYING: Pick<Dangerous, 'title' | 'file' | 'text' | 'moment'>[] = [
   },
   {
     title: 'when it is written down and nobody was told',
-    file: 'work/copy/run-copy.ts',
-    text: 'const stored = await written(',
+    file: 'work/copy/mark-stored.ts',
+    text: 'const written = await retryDeadlock(',
     moment: 'after',
   },
 ]
@@ -186,7 +186,7 @@ const SWEEPING: (Pick<Dangerous, 'title' | 'file' | 'text' | 'moment'> & {
     title: 'while a silent task is being given up',
     scenario: 'falls silent',
     file: 'work/poll/sweep-silent.ts',
-    text: 'const result = await sparingOthers(',
+    text: 'await sparingOthers(',
     moment: 'during',
     outcome: 'SILENT_TOO_LONG',
   },

@@ -12,6 +12,7 @@ import { createJwtAuthenticate, type JwtAuthOptions } from './auth/jwt-authentic
 import { rememberTokens } from './auth/remember-tokens.ts'
 import { createServiceKeys } from './auth/service-keys.ts'
 import type { Bus } from './bus/bus.ts'
+import { createNotify } from './bus/create-notify.ts'
 import { createMemoryBus } from './bus/memory-bus.ts'
 import { connect, openPool, type Sql } from './database/connect.ts'
 import { createReadiness } from './database/create-readiness.ts'
@@ -49,7 +50,6 @@ import { createSave } from './tasks/save-task.ts'
 import { defaultTaskTypes, type TaskTypes } from './tasks/task-types.ts'
 import { defaultMirrorOptions, type MirrorOptions } from './work/copy/copy-options.ts'
 import { checkEndpoints, type WebhookEndpoint } from './work/deliver/endpoint.ts'
-import { ENDPOINTS } from './work/wake-ups.ts'
 import { createEngine, defaultEngineOptions, type EngineOptions } from './work/workers.ts'
 
 const DEFAULT_TASKS_PER_MINUTE = 60
@@ -189,7 +189,8 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   // A function of the app's own may know more than the token says, and is asked each time.
   const authenticate =
     typeof config.auth === 'function' ? config.auth : rememberTokens(createJwtAuthenticate(config.auth))
-  const bus = wakingDeliveries(config.bus ?? createMemoryBus(), config.webhooks ?? [])
+  const bus = config.bus ?? createMemoryBus()
+  const notify = createNotify({ bus, log, tellsEndpoints: (config.webhooks ?? []).length > 0 })
   const hot = config.hot ?? createMemoryHot()
   const lock = config.lock ?? createNoLock()
   const stopping = new AbortController()
@@ -198,7 +199,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   const alerts = createAlerts({ log, ...(config.alertWebhook ? { webhook: config.alertWebhook } : {}) })
   const plugins = assemblePlugins(config, types, { log, alert: alerts.alert })
   const canCancel = (provider: string) => providers.get(provider)?.cancel !== undefined
-  const settle = createSettle({ sql, plugins, log, alert: alerts.alert, hot, canCancel })
+  const settle = createSettle({ sql, notify, plugins, log, alert: alerts.alert, hot, canCancel })
   const aftermath = createAftermath(plugins)
   const mirror = { ...defaultMirrorOptions, ...config.mirror }
   const source = config.objects ? createSourceOpener() : undefined
@@ -210,6 +211,7 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
   const engine = createEngine(
     {
       sql,
+      notify,
       settle,
       aftermath,
       alert: alerts.alert,
@@ -230,23 +232,21 @@ export function createHoldfast(config: HoldfastConfig): Holdfast {
     },
     { ...defaultEngineOptions, ...config.engine },
   )
-  bus.onWork(engine.wake)
   const { unfinishedTasks = DEFAULT_UNFINISHED_TASKS } = config
   const streams = { ...defaultStreamOptions, ...config.streams }
   const app = createApp({
     sql,
+    notify,
     ready: readiness.ready,
     isLockAway: () => lock.isAway?.() ?? false,
-    submit: createSubmit({ sql, types, plugins }),
+    submit: createSubmit({ sql, notify, types, plugins }),
     settle,
-    save: createSave({ sql, plugins, log }),
+    save: createSave({ sql, notify, plugins, log }),
     present,
     files: config.objects && servesFiles(config.objects) ? config.objects : null,
     conversations: config.conversations ?? true,
     credits: config.credits ?? false,
     bus,
-    // The replica that does it looks at once: this one, or the one that holds the lock.
-    wakeWorkers: (hint) => bus.publishWork(hint),
     authenticate,
     isServiceKey: createServiceKeys(config.serviceKeys ?? []),
     providers,
@@ -316,18 +316,6 @@ function openDatabase(database: string | Sql) {
   if (typeof database !== 'string') return { sql: database, ownPool: null }
   const ownPool = { url: database, ...openPool(database) }
   return { sql: ownPool.sql, ownPool }
-}
-
-/** What changes for a user may be something to tell the app's endpoints. */
-function wakingDeliveries(bus: Bus, webhooks: readonly WebhookEndpoint[]): Bus {
-  if (webhooks.length === 0) return bus
-  return {
-    ...bus,
-    publish(...change) {
-      bus.publish(...change)
-      bus.publishWork({ kind: 'deliver', of: ENDPOINTS })
-    },
-  }
 }
 
 /** Stores on the network serve their files themselves. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Bus } from '../src/bus/bus.ts'
+import type { WorkHint } from '../src/engine/work-queue.ts'
 
 /** Opens one more replica of a bus. Asked for anew by each test, so that tests do not hear each other. */
 export type OpenReplica = () => Bus
@@ -81,9 +82,11 @@ export function describeBus(name: string, makeBus: () => OpenReplica): void {
         woken += 1
       })
       bus.publishWork({ kind: 'send', of: 'kie' })
+      bus.publishWork({ kind: 'send', of: 'kie' }, 'here')
+      bus.publishWork({ kind: 'send', of: 'kie' }, 'elsewhere')
       leave()
       bus.publishWork({ kind: 'send', of: 'kie' })
-      expect(woken).toBe(1)
+      expect(woken).toBe(2)
     })
 
     it('says nothing here of streams that open here', () => {
@@ -139,20 +142,21 @@ export function describeReplicas(name: string, makeBus: () => OpenReplica): void
     it('tells other replicas which hint it is, leaves out what is meant for here, and wakes their workers', async () => {
       const [one, other] = [replica(), replica()]
       const heard: string[] = []
-      let woken = 0
+      const woken: (WorkHint | null)[] = []
       for (const user of ['ada', 'bob', 'cy']) other.subscribe(user, (hint) => heard.push(`${user} ${hint}`))
-      other.onWork(() => {
-        woken += 1
-      })
+      other.onWork((hint) => woken.push(hint))
       await until(() => one.isWatched('ada') && one.isWatched('cy'))
       heard.length = 0
+      woken.length = 0
       one.publish('ada', 'progressed')
       one.publish('bob', 'changed', 'here')
       one.publish('cy', 'progressed')
       one.publish('cy', 'changed', 'elsewhere')
+      one.publishWork({ kind: 'poll', of: 'kie' }, 'here')
       one.publishWork({ kind: 'send', of: 'kie' })
-      await until(() => heard.length > 1 && woken > 0)
+      await until(() => heard.length > 1 && woken.length > 0)
       expect(heard.toSorted()).toEqual(['ada progressed', 'cy changed'])
+      expect(woken).toEqual([{ kind: 'send', of: 'kie' }])
     })
 
     it('F5: tells other replicas which streams of browsers have opened, the newest of each, until they leave', async () => {

@@ -11,6 +11,7 @@ import type { TaskType, TaskTypes } from '../src/tasks/task-types.ts'
 import { acceptTask } from '../src/work/send/accept-task.ts'
 import { concludeCreate } from '../src/work/send/conclude-create.ts'
 import { markSending } from '../src/work/send/mark-sending.ts'
+import { untold } from './record-notices.ts'
 import { scriptedTypes } from './scripted-types.ts'
 import { createTestSettle } from './settle-task.ts'
 
@@ -39,7 +40,7 @@ export function createCreditsWorld(
   const types: TaskTypes = scriptedTypes('nobody', { credits: 4, ...type })
   const plugins = [createCreditsPlugin(types, credits), conversationsPlugin]
   const aftermath = createAftermath(plugins)
-  const submit: Submit = (input) => createTask(sql, types, input, plugins)
+  const submit: Submit = (input) => createTask(untold(sql), types, input, plugins)
 
   return {
     types,
@@ -79,11 +80,11 @@ export function createCreditsWorld(
         firstPollMs: 3_600_000,
         canCancel: false,
       }
-      await acceptTask(sql, accepted, aftermath)
+      await acceptTask(untold(sql), accepted, aftermath)
     },
     /** The provider did not take it, or nobody will ever know: for a task that was cancelled meanwhile. */
     async conclude(taskId: string, fate: 'not-accepted' | 'lost'): Promise<boolean> {
-      return (await concludeCreate(sql, aftermath, { taskId, fate })) !== null
+      return (await concludeCreate(untold(sql), aftermath, { taskId, fate })) !== null
     },
     async account(userId: string): Promise<{ balance: number; held: number } | undefined> {
       const [row] = await sql<{ balance: number; held: number }[]>`

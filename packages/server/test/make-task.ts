@@ -3,6 +3,7 @@ import type { CreateTaskBody } from '@holdfast/shared/schemas'
 import type { Sql } from '../src/database/connect.ts'
 import { createTask } from '../src/tasks/create-task.ts'
 import { acceptTask } from '../src/work/send/accept-task.ts'
+import { untold } from './record-notices.ts'
 import { scriptedTypes } from './scripted-types.ts'
 
 export interface MakeTaskOptions extends Partial<CreateTaskBody> {
@@ -15,7 +16,7 @@ export async function makeTask(
   sql: Sql,
   { userId = 'ada', provider = 'nobody', ...body }: MakeTaskOptions = {},
 ): Promise<Task> {
-  const { task } = await createTask(sql, scriptedTypes(provider, { maxParamsBytes: 1024 * 1024 }), {
+  const { task } = await createTask(untold(sql), scriptedTypes(provider, { maxParamsBytes: 1024 * 1024 }), {
     userId,
     body: { type: 'image', params: { prompt: 'a fox' }, ...body },
     idempotencyKey: null,
@@ -31,7 +32,7 @@ export async function makeRunningTask(
 ): Promise<Task> {
   // Nobody's until it runs, or an engine that is at work would take it up before we do.
   const task = await makeTask(sql, options)
-  await acceptTask(sql, {
+  await acceptTask(untold(sql), {
     taskId: task.id,
     externalId: `external-${task.id}`,
     provider: 'nobody',

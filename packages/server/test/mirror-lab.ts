@@ -15,6 +15,7 @@ import type { Provider } from '../src/providers/provider.ts'
 import type { MirrorOptions } from '../src/work/copy/copy-options.ts'
 import { createEngine, defaultEngineOptions, type Engine } from '../src/work/workers.ts'
 import { createMemoryLog } from './memory-log.ts'
+import { notifyOver } from './record-notices.ts'
 import { createScriptedProvider } from './scripted-provider.ts'
 import { scriptedTypes } from './scripted-types.ts'
 import { createTestSettle } from './settle-task.ts'
@@ -86,10 +87,12 @@ export async function openMirrorLab() {
       const metrics = createMetrics()
       const opener = createSourceOpener()
       const alerts: AlertNotice[] = []
+      const notify = notifyOver(bus)
       const engine = createEngine(
         {
           sql: options.sql ?? sql,
-          settle: createTestSettle(options.sql ?? sql),
+          notify,
+          settle: createTestSettle(options.sql ?? sql, undefined, { notify }),
           bus,
           lock: createNoLock(),
           types: scriptedTypes(provider.name),

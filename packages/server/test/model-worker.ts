@@ -10,6 +10,7 @@ import { acceptTogether } from '../src/work/send/accept-together.ts'
 import { concludeCreate } from '../src/work/send/conclude-create.ts'
 import { unmarkSending } from '../src/work/send/mark-sending.ts'
 import { claimCancels, claimPolls, claimSends } from './claim-works.ts'
+import { untold } from './record-notices.ts'
 import { setProgress } from './set-progress.ts'
 import { createTestSettle } from './settle-task.ts'
 
@@ -73,7 +74,11 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
   const aftermath = createAftermath([])
   /** As whoever has the reply to a create does, or has given up waiting for it. */
   const conclude = async (taskId: string, fence?: { workId: string; epoch: number }) =>
-    (await concludeCreate(sql, aftermath, { taskId, fate: fence ? 'lost' : 'not-accepted', fence })) !== null
+    (await concludeCreate(untold(sql), aftermath, {
+      taskId,
+      fate: fence ? 'lost' : 'not-accepted',
+      fence,
+    })) !== null
   type Claim =
     | typeof claimPolls
     | typeof claimCancels
@@ -104,14 +109,14 @@ export function createModelWorker(name: string, sql: Sql, provider: () => string
           canCancel: true,
         }
         const [together] = outcome === 6 ? [] : await acceptTogether(sql, [accepted])
-        const result = together ? { kind: 'running' as const } : await acceptTask(sql, accepted)
+        const result = together ? { kind: 'running' as const } : await acceptTask(untold(sql), accepted)
         // The connection may break before it hears so: then it is written again, later.
         if (outcome === 1) held.push(claim)
         return { deed: { kind: 'accepted', taskId, result: result.kind } }
       }
       case 2:
       case 3: {
-        const wrote = await unmarkSending(sql, taskId, fence, {
+        const wrote = await unmarkSending(untold(sql), taskId, fence, {
           delayMs: 0,
           countAttempt: true,
           reason: 'away',

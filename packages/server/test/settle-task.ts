@@ -5,6 +5,7 @@ import type { Plugin } from '../src/plugins/plugin.ts'
 import { createSettle, type Settle, type SettleParts } from '../src/tasks/create-settle.ts'
 import type { Settlement, SettleResult } from '../src/tasks/settle-task.ts'
 import { createMemoryLog } from './memory-log.ts'
+import { untold } from './record-notices.ts'
 
 /** Ends tasks as a server does, with messages unless told otherwise, and without pauses. */
 export function createTestSettle(
@@ -13,7 +14,7 @@ export function createTestSettle(
   changes: Partial<SettleParts> = {},
 ): Settle {
   const { log } = createMemoryLog()
-  return createSettle({ sql, plugins, log, alert: () => {}, pausesMs: [1, 1], ...changes })
+  return createSettle({ ...untold(sql), plugins, log, alert: () => {}, pausesMs: [1, 1], ...changes })
 }
 
 /** Ends one task. */

@@ -9,6 +9,7 @@ import type { Provider } from '../src/providers/provider.ts'
 import type { TaskTypes } from '../src/tasks/task-types.ts'
 import { createEngine, defaultEngineOptions, type Engine, type EngineOptions } from '../src/work/workers.ts'
 import { createMemoryLog } from './memory-log.ts'
+import { notifyOver } from './record-notices.ts'
 import { scriptedTypes } from './scripted-types.ts'
 import { createTestSettle } from './settle-task.ts'
 
@@ -37,10 +38,12 @@ export function startEngine(
 ): StartedEngine {
   const metrics = createMetrics()
   const { log, lines } = createMemoryLog()
+  const notify = notifyOver(bus)
   const engine = createEngine(
     {
       sql,
-      settle: createTestSettle(sql),
+      notify,
+      settle: createTestSettle(sql, undefined, { notify }),
       bus,
       hot,
       lock,

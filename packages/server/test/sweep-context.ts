@@ -1,9 +1,9 @@
 import type { AlertNotice } from '../src/alerts/alert.ts'
-import { createMemoryBus } from '../src/bus/memory-bus.ts'
 import type { Sql } from '../src/database/connect.ts'
 import type { SweepContext } from '../src/sweeps/run-sweeps.ts'
 import type { TaskType } from '../src/tasks/task-types.ts'
 import { createMemoryLog } from './memory-log.ts'
+import { notifyNobody } from './record-notices.ts'
 import { scriptedTypes } from './scripted-types.ts'
 import { createTestSettle } from './settle-task.ts'
 
@@ -14,12 +14,12 @@ export function createSweepContext(
 ): SweepContext & { published: string[]; logLines: string[]; alerts: AlertNotice[] } {
   const alerts: AlertNotice[] = []
   const { log, lines } = createMemoryLog()
-  const bus = createMemoryBus()
   const published: string[] = []
+  const notify = { ...notifyNobody, changed: (userId: string) => void published.push(userId) }
   return {
     sql,
-    settle: createTestSettle(sql),
-    bus: { ...bus, publish: (userId) => void published.push(userId) },
+    notify,
+    settle: createTestSettle(sql, undefined, { notify }),
     types: scriptedTypes('scripted', type),
     log,
     alert: (notice) => void alerts.push(notice),

@@ -1,4 +1,4 @@
-import type { WorkHint } from '../engine/look-for-work.ts'
+import type { WorkHint } from '../engine/work-queue.ts'
 import type { Hint, OpenedStream } from './bus.ts'
 
 /** What replicas tell each other. Ids of users only: the truth is in the database. */

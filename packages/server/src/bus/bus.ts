@@ -1,4 +1,4 @@
-import type { WorkHint } from '../engine/look-for-work.ts'
+import type { WorkHint } from '../engine/work-queue.ts'
 
 /**
  * - `changed`: a row of this user's was written; look it up.
@@ -28,8 +28,12 @@ export interface Bus {
   subscribe(userId: string, listener: (hint: Hint) => void): () => void
   /** Whether anyone watches this user's tasks right now, at any replica, so that they are worth polling faster. */
   isWatched(userId: string): boolean
-  /** There is due work in a queue, say because a task was submitted: the replica that does it should look now. */
-  publishWork(hint: WorkHint): void
+  /**
+   * There is due work in a queue, say because a task was submitted: the replica that does it should look now.
+   *
+   * @param reach 'all' unless said
+   */
+  publishWork(hint: WorkHint, reach?: Reach): void
   /** `hint` is null where anything may be due. Returns the undo. */
   onWork(listener: (hint: WorkHint | null) => void): () => void
   /** A stream is open here, so that other replicas end an older one of the same browser. */

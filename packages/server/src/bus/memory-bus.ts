@@ -1,4 +1,4 @@
-import type { WorkHint } from '../engine/look-for-work.ts'
+import type { WorkHint } from '../engine/work-queue.ts'
 import type { Bus, Hint } from './bus.ts'
 
 /** What a bus over several replicas needs besides. */
@@ -27,7 +27,8 @@ export function createMemoryBus(): LocalBus {
       }
     },
     isWatched: (userId) => listeners.has(userId),
-    publishWork(hint) {
+    publishWork(hint, reach = 'all') {
+      if (reach === 'elsewhere') return
       for (const worker of workers) worker(hint)
     },
     publishAnyWork() {

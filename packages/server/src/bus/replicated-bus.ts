@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import type { Logger } from 'pino'
-import type { WorkHint } from '../engine/look-for-work.ts'
+import type { WorkHint } from '../engine/work-queue.ts'
 import { outageLogOf } from '../outage-log.ts'
 import type { Bus, OpenedStream } from './bus.ts'
 import { type BusMessage, inPieces, readBusMessage } from './bus-message.ts'
@@ -207,9 +207,9 @@ export function createReplicatedBus(options: ReplicatedBusOptions): Bus {
       }
     },
     isWatched: (userId) => local.isWatched(userId) || elsewhere.has(userId, now()),
-    publishWork(hint) {
-      local.publishWork(hint)
-      if (isClosed) return
+    publishWork(hint, reach = 'all') {
+      local.publishWork(hint, reach)
+      if (isClosed || reach === 'here') return
       work.set(JSON.stringify(hint), hint)
       gathering ??= setTimeout(flush, gatherMs)
     },

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startCuttableProxy } from '../../test/cuttable-proxy.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { connect } from './connect.ts'
@@ -77,6 +77,81 @@ describe('transaction', () => {
       expect(over.aborted).toBe(false)
     })
     expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+  })
+
+  describe('says what was committed', () => {
+    const told: string[] = []
+    beforeEach(() => {
+      told.length = 0
+    })
+    const n = async (id: number) => {
+      const [row] = await database.sql<{ n: number }[]>`select n from public.pair where id = ${id}`
+      return row?.n
+    }
+
+    it('after the commit, before its caller goes on, in the order in which it was asked for', async () => {
+      const seen: Promise<number | undefined>[] = []
+      const result = await transaction(database.sql, async (tx) => {
+        tx.afterCommit(() => {
+          told.push('first')
+          seen.push(n(1))
+        })
+        await tx`update public.pair set n = 100 where id = 1`
+        tx.afterCommit(() => void told.push('second'))
+        expect(told).toEqual([])
+        return 'done'
+      })
+      expect(told).toEqual(['first', 'second'])
+      expect(result).toBe('done')
+      expect(await Promise.all(seen)).toEqual([100])
+    })
+
+    it('not when its steps throw, nor when the commit fails', async () => {
+      const { sql } = database
+      await sql`create table public.late (id int, constraint one unique (id) deferrable initially deferred)`
+      const thrown = transaction(sql, async (tx) => {
+        tx.afterCommit(() => void told.push('thrown'))
+        await tx`select 1 / 0`
+      })
+      await expect(thrown).rejects.toMatchObject({ code: '22012' })
+      const refused = transaction(sql, async (tx) => {
+        tx.afterCommit(() => void told.push('refused'))
+        await tx`insert into public.late values (1), (1)`
+      })
+      await expect(refused).rejects.toMatchObject({ code: '23505' })
+      expect(told).toEqual([])
+    })
+
+    it('once, by the attempt that was committed: what was rolled back after a deadlock is forgotten', async () => {
+      let runs = 0
+      await transaction(database.sql, async (tx) => {
+        runs += 1
+        const run = runs
+        tx.afterCommit(() => void told.push(`run ${run}`))
+        if (run < 3) throw Object.assign(new Error('deadlock'), { code: '40P01' })
+      })
+      expect(told).toEqual(['run 3'])
+    })
+
+    it('to all, although one of them throws, which changes nothing about the result', async () => {
+      const warned: unknown[] = []
+      const onWarning = (warning: unknown) => warned.push(warning)
+      process.on('warning', onWarning)
+      const broken = new Error('the notice is broken')
+      const result = await transaction(database.sql, async (tx) => {
+        await tx`update public.pair set n = 200 where id = 1`
+        tx.afterCommit(() => {
+          throw broken
+        })
+        tx.afterCommit(() => void told.push('the next one'))
+        return 'committed'
+      })
+      expect(result).toBe('committed')
+      expect(told).toEqual(['the next one'])
+      expect(await n(1)).toBe(200)
+      await expect.poll(() => warned).toEqual([broken])
+      process.off('warning', onWarning)
+    })
   })
 
   it.each(['cut off', 'ended by PostgreSQL'])(

@@ -6,23 +6,51 @@ import { retryDeadlock } from './retry-deadlock.ts'
 /** The driver hears of a lost connection a moment after its queries do. */
 const HEARD_WITHIN_MS = 1_000
 
+/** A transaction as its steps see it. */
+export interface Transaction extends Tx {
+  /**
+   * Has it told what was written, once that is committed and before the caller goes on. Notices run in their order. What
+   * was asked for is forgotten if the transaction is rolled back, also if it is run again after a deadlock.
+   */
+  afterCommit(notice: () => void): void
+}
+
 /**
  * Runs `steps` in a transaction, again if PostgreSQL chose it as the victim of a deadlock. Locks are taken in the
  * order work → task → account → conversation everywhere, so this is the safety net and not the plan.
  *
  * `over` is aborted when the transaction has ended, by itself or with its connection.
  */
-export function transaction<T>(sql: Sql, steps: (tx: Tx, over: AbortSignal) => Promise<T>): Promise<T> {
+export function transaction<T>(
+  sql: Sql,
+  steps: (tx: Transaction, over: AbortSignal) => Promise<T>,
+): Promise<T> {
   return retryDeadlock(async () => {
     const over = new AbortController()
+    const notices: (() => void)[] = []
+    const afterCommit = (notice: () => void) => void notices.push(notice)
+    let result: T
     try {
-      return (await sql.begin((tx) =>
-        steps(tx, over.signal).catch((error: unknown) => unlessCutOff(error, over.signal)),
+      result = (await sql.begin((tx) =>
+        steps(Object.assign(tx, { afterCommit }), over.signal).catch((error: unknown) =>
+          unlessCutOff(error, over.signal),
+        ),
       )) as T
     } finally {
       over.abort()
     }
+    for (const notice of notices) tellCommitted(notice)
+    return result
   })
+}
+
+/** What is committed stays so: a notice that throws fails nobody, and is seen all the same. */
+function tellCommitted(notice: () => void): void {
+  try {
+    notice()
+  } catch (error) {
+    process.emitWarning(error instanceof Error ? error : String(error))
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
+import { untold } from '../../test/record-notices.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
 import { createTestSettle } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
@@ -26,7 +27,7 @@ afterAll(async () => {
 })
 
 const types = scriptedTypes('nobody')
-const submit: Submit = (input) => createTask(sql, types, input)
+const submit: Submit = (input) => createTask(untold(sql), types, input)
 const refused: Settlement = {
   status: 'failed',
   failure: { code: 'SUBMIT_REFUSED', message: 'Not today.', retryable: true },
@@ -53,7 +54,7 @@ const resolutionOf = async (letterId: string) => {
     await sql`select resolution, retry_task_id as "retryTaskId" from holdfast.dead_letters where id = ${letterId}`
   return row
 }
-const retry = (letterId: string) => retryDeadLetter(sql, submit, letterId, 'trace')
+const retry = (letterId: string) => retryDeadLetter(untold(sql), submit, letterId, 'trace')
 
 describe('giveUp (Q6)', () => {
   it('ends the task and leaves a letter that says why, together', async () => {

@@ -1,6 +1,8 @@
 import type { Task } from '@holdfast/shared'
+import type { WriteContext } from '../bus/create-notify.ts'
 import type { Sql } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
+import { ENDPOINTS } from '../engine/work-queue.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Submit } from '../tasks/create-task.ts'
 import { findTask } from '../tasks/find-task.ts'
@@ -35,11 +37,12 @@ export function listDeadLetters(sql: Sql, cursor: string | null): Promise<DeadLe
  * id is the idempotency key.
  */
 export async function retryDeadLetter(
-  sql: Sql,
+  context: WriteContext,
   submit: Submit,
   id: string,
   traceId: string,
 ): Promise<{ task: Task; userId: string }> {
+  const { sql } = context
   const letter = await findLetter(sql, id)
   if (letter.resolution === 'discarded') {
     throw new HoldfastError(
@@ -49,7 +52,7 @@ export async function retryDeadLetter(
         : 'The dead letter was discarded. Retry its task instead.',
     )
   }
-  if (letter.kind === 'deliver') return redeliver(sql, { ...letter, id })
+  if (letter.kind === 'deliver') return redeliver(context, { ...letter, id })
   if (letter.kind !== 'send' && letter.kind !== 'poll') {
     throw new HoldfastError(
       'TASK_NOT_RETRYABLE',
@@ -74,7 +77,7 @@ export async function retryDeadLetter(
  * given up since then has a letter of its own.
  */
 async function redeliver(
-  sql: Sql,
+  { sql, notify }: WriteContext,
   { id, taskId, userId, provider }: FoundLetter & { id: string },
 ): Promise<{ task: Task; userId: string }> {
   await transaction(sql, async (tx) => {
@@ -93,6 +96,7 @@ async function redeliver(
       where id = ${id} and resolved_at is null
     `
     if (resolved.count === 0) return
+    tx.afterCommit(() => notify.due('deliver', ENDPOINTS))
     await tx`update holdfast.deliveries set failed_at = null where task_id = ${taskId} and endpoint = ${provider}`
     await tx`
       insert into holdfast.work (task_id, kind, part, provider)

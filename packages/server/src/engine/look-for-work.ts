@@ -4,18 +4,7 @@ import type { Logger } from 'pino'
 import type { Sql } from '../database/connect.ts'
 import { logFailure } from '../outage-log.ts'
 import type { WorkName } from './work-kind.ts'
-
-/** Where work waits: its kind, and whose it is. */
-export interface WorkQueue {
-  kind: WorkName
-  of: string
-}
-
-/** Says that a queue has work, now or after so long. */
-export interface WorkHint extends WorkQueue {
-  /** @default 0 */
-  inMs?: number
-}
+import type { WorkQueue } from './work-queue.ts'
 
 export interface LookContext {
   sql: Sql

@@ -9,12 +9,13 @@ import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody, readIdempotencyKey, readQuery } from './read-input.ts'
 
 /** What administrators do to credits (F13). The ledger can also be read where credits are switched off by now. */
-export function adminCreditRoutes({ sql, credits }: AppContext) {
+export function adminCreditRoutes(context: AppContext) {
+  const { sql, credits } = context
   return new Hono<AppEnv>()
     .get('/audit', async (c) => c.json(await auditEntries(sql, readQuery(c, creditAuditQuery))))
     .post('/refunds', async (c) => {
       const { taskId, reason } = await readBody(c, creditRefundBody)
-      const { entry, given } = await giveBack(sql, { taskId, reason, actor: c.get('identity').userId })
+      const { entry, given } = await giveBack(context, { taskId, reason, actor: c.get('identity').userId })
       return c.json({ entry: toCreditEntry(entry) }, given ? 201 : 200)
     })
     .post('/grants', async (c) => {

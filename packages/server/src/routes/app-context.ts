@@ -2,8 +2,7 @@ import type { Lane, Priority } from '@holdfast/shared'
 import type { Logger } from 'pino'
 import type { Authenticate, Identity } from '../auth/authenticate.ts'
 import type { Bus } from '../bus/bus.ts'
-import type { Sql } from '../database/connect.ts'
-import type { WorkHint } from '../engine/look-for-work.ts'
+import type { WriteContext } from '../bus/create-notify.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { FilesystemStore } from '../objects/filesystem-store.ts'
 import type { CreditsOptions } from '../plugins/credits/credits-options.ts'
@@ -20,8 +19,7 @@ import type { RequestLimits } from './request-limits.ts'
 import type { UnreadAnswers } from './unread-answers.ts'
 
 /** What the routes need of the rest. */
-export interface AppContext {
-  sql: Sql
+export interface AppContext extends WriteContext {
   /** Rejects unless the database can be reached and its schema fits. */
   ready(): Promise<void>
   /** Whether nobody can begin to work because what keeps the lock is away. */
@@ -36,8 +34,6 @@ export interface AppContext {
   conversations: boolean
   credits: false | CreditsOptions
   bus: Bus
-  /** There is work: the loop that does it looks now. */
-  wakeWorkers(hint: WorkHint): void
   authenticate: Authenticate
   isServiceKey(token: string): boolean
   providers: ReadonlyMap<string, Provider>

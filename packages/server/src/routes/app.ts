@@ -88,14 +88,14 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   return app
 }
 
-function watchPolls({ sql, bus, wakeWorkers, providers, log, stopping }: AppContext): PollWatch {
+function watchPolls(context: AppContext): PollWatch {
+  const { bus, providers, log, stopping } = context
   const watch = createPollWatch({
     bus,
     onWatched(userId) {
       // Nobody waits for it: it only makes the next poll come sooner.
-      hastenPolls(sql, userId, shortestPollMs(providers)).then(
-        (hints) => hints.forEach(wakeWorkers),
-        (error: unknown) => log.debug({ err: error, userId }, 'polls could not be hastened'),
+      hastenPolls(context, userId, shortestPollMs(providers)).catch((error: unknown) =>
+        log.debug({ err: error, userId }, 'polls could not be hastened'),
       )
     },
   })

@@ -10,16 +10,14 @@ import type { AppContext, AppEnv } from './app-context.ts'
 import { readBody, readId, readQuery } from './read-input.ts'
 import { weighConversation } from './weigh-conversation.ts'
 
-export function conversationRoutes({ sql, bus, present, answers }: AppContext) {
+export function conversationRoutes(context: AppContext) {
+  const { sql, present, answers } = context
   return new Hono<AppEnv>()
     .get('/', async (c) => c.json(await listConversations(sql, c.get('identity').userId)))
     .post('/', async (c) => {
       const body = await readBody(c, createConversationBody)
       weighConversation(c)
-      const { userId } = c.get('identity')
-      const { conversation, created } = await createConversation(sql, userId, body)
-      if (created) bus.publish(userId)
-      return c.json({ conversation }, 201)
+      return c.json(await createConversation(context, c.get('identity').userId, body), 201)
     })
     .get('/:id/messages', async (c) => {
       const { userId } = c.get('identity')
@@ -34,8 +32,6 @@ export function conversationRoutes({ sql, bus, present, answers }: AppContext) {
     })
     .post('/:id/read', async (c) => {
       const { userId } = c.get('identity')
-      const { changed, ...read } = await markConversationRead(sql, userId, readId(c, 'conversation'))
-      if (changed) bus.publish(userId)
-      return c.json(read)
+      return c.json(await markConversationRead(context, userId, readId(c, 'conversation')))
     })
 }

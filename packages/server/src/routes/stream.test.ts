@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { type CuttableProxy, startCuttableProxy } from '../../test/cuttable-proxy.ts'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
 import { readEvents } from '../../test/read-events.ts'
+import { untold } from '../../test/record-notices.ts'
 import { setProgress } from '../../test/set-progress.ts'
 import { startTestHoldfast, type TestHoldfast, type TestHoldfastOptions } from '../../test/test-holdfast.ts'
 import { signToken } from '../../test/test-tokens.ts'
@@ -257,7 +258,7 @@ describe('GET /v1/stream', () => {
     })
     const { id } = body.task
     for (const events of streams) expect(task(await events.next())).toMatchObject({ task: { id } })
-    await acceptTask(sql, {
+    await acceptTask(untold(sql), {
       taskId: id,
       externalId: 'x',
       provider: 'nobody',

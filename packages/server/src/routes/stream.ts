@@ -19,7 +19,7 @@ const HEADERS = {
 }
 
 export function streamRoutes(context: AppContext) {
-  const { sql, bus, present, wakeWorkers, streams, providers, conversations, stopping, metrics } = context
+  const { sql, bus, present, streams, providers, conversations, stopping, metrics } = context
   const minPollMs = shortestPollMs(providers)
   const browserStreams = createBrowserStreams()
   bus.onOpened((elsewhere) => {
@@ -49,9 +49,7 @@ export function streamRoutes(context: AppContext) {
         userId,
         cursor: c.req.header('last-event-id') ?? null,
         onNews: () => stream?.news(),
-        first: async () => {
-          for (const hint of await hastenPolls(sql, userId, minPollMs)) wakeWorkers(hint)
-        },
+        first: () => hastenPolls(context, userId, minPollMs),
       })
       const { expiresAt } = c.get('identity')
       const opened = createEventStream({

@@ -13,9 +13,7 @@ import { readBody, readId, readIdempotencyKey, readQuery } from './read-input.ts
 import { weighConversation } from './weigh-conversation.ts'
 
 export function taskRoutes(context: AppContext, watch: PollWatch) {
-  const { sql, submit, settle, save, present, bus, wakeWorkers, route, room, keepResults, choosePriority } =
-    context
-  const { answers } = context
+  const { sql, submit, settle, save, present, route, room, keepResults, choosePriority, answers } = context
 
   /** What a call that changes something answers with: the task again with the URLs of its files, if it has any. */
   async function shown(userId: string, task: Task): Promise<Task> {
@@ -51,10 +49,6 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
         ...(isService ? {} : { room: room(plan) }),
         ...(await settingsFor(asked, body.priority)),
       })
-      if (created) {
-        wakeWorkers({ kind: 'send', of: task.provider })
-        bus.publish(userId)
-      }
       return c.json({ task: await shown(userId, task) }, created ? 201 : 200)
     })
     .get('/', async (c) => {
@@ -81,8 +75,6 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
     .post('/:id/cancel', async (c) => {
       const { userId } = c.get('identity')
       const task = await cancelTask(sql, settle, userId, readId(c, 'task'), present)
-      wakeWorkers({ kind: 'cancel', of: task.provider })
-      bus.publish(userId)
       return c.json({ task })
     })
     .post('/:id/retry', async (c) => {
@@ -100,16 +92,11 @@ export function taskRoutes(context: AppContext, watch: PollWatch) {
               settingsFor: ({ type, params }) => settingsFor({ userId, type, params, plan }),
             }),
       })
-      if (created) {
-        wakeWorkers({ kind: 'send', of: task.provider })
-        bus.publish(userId)
-      }
       return c.json({ task: await shown(userId, task) }, created ? 201 : 200)
     })
     .post('/:id/save', async (c) => {
       const { userId } = c.get('identity')
       const task = await save(userId, readId(c, 'task'))
-      bus.publish(userId)
       return c.json({ task: await shown(userId, task) })
     })
 }

@@ -26,13 +26,14 @@ const UNPROVEN_OF_AN_ADDRESS = 8
  * What providers call (S2: open without a token, but signed, or at an address that only the provider was told). The
  * address is checked before the body is read. Answers fast and says little: a forger learns nothing from it.
  */
-export function webhookRoutes({ sql, bus, wakeWorkers, types, providers, metrics, requests }: AppContext) {
+export function webhookRoutes(context: AppContext) {
+  const { providers, metrics, requests } = context
   // Apart, so that strangers cannot take the room of those who have proven something.
   const proven = createFewAtOnce({ most: PROVEN_AT_ONCE })
   const unproven = createFewAtOnce({ most: UNPROVEN_AT_ONCE, mostOfOne: UNPROVEN_OF_AN_ADDRESS })
 
   async function hear(c: Context<AppEnv>, provider: Provider, callback: Callback | undefined, read: Read) {
-    const hearing = await hearWebhook(sql, types, { provider, ...(callback ? { callback } : {}), read })
+    const hearing = await hearWebhook(context, { provider, ...(callback ? { callback } : {}), read })
     metrics.heardWebhook(provider.name, hearing.kind)
     if (hearing.kind === 'refused') {
       throw new HoldfastError(
@@ -44,10 +45,6 @@ export function webhookRoutes({ sql, bus, wakeWorkers, types, providers, metrics
     if (hearing.kind === 'unreadable') {
       const cause = new Error(hearing.reason)
       throw new HoldfastError('INVALID_REQUEST', 'The body cannot be understood.', { cause })
-    }
-    if (hearing.kind === 'heard') {
-      for (const kind of ['poll', 'send', 'cancel'] as const) wakeWorkers({ kind, of: provider.name })
-      if (hearing.changed) bus.publish(hearing.changed.userId)
     }
     return c.json({ received: true })
   }
@@ -102,7 +99,7 @@ function hangUp(c: Context<AppEnv>): void {
   if (c.env?.incoming?.httpVersionMajor === 1 && !isSmall) c.header('Connection', 'close')
 }
 
-type Read = Parameters<typeof hearWebhook>[2]['read']
+type Read = Parameters<typeof hearWebhook>[1]['read']
 interface Callback {
   taskId: string
   secret: string

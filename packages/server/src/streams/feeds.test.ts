@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { connectCounted } from '../../test/counted-connection.ts'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
 import { createMemoryLog } from '../../test/memory-log.ts'
+import { untold } from '../../test/record-notices.ts'
 import { setProgress } from '../../test/set-progress.ts'
 import { settleTask } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
@@ -105,7 +106,7 @@ describe('the feed of a user (E1, E2)', () => {
     const { id } = await makeTask(sql, { userId: 'ada' })
     const steps: [string, () => Promise<unknown>][] = [
       ['submitted', async () => {}],
-      ['started', () => acceptTask(sql, acceptance(id))],
+      ['started', () => acceptTask(untold(sql), acceptance(id))],
       ['progress', () => setProgress(sql, id, 10)],
       ['updated', () => sql`update holdfast.tasks set metadata = '{"seen": true}' where id = ${id}`],
       ['progress', () => setProgress(sql, id, 60)],

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type MakeTaskOptions, makeRunningTask } from '../../test/make-task.ts'
 import { moveClock } from '../../test/move-clock.ts'
+import { untold } from '../../test/record-notices.ts'
 import { settleTask } from '../../test/settle-task.ts'
 import { type SupabaseStorageDouble, startSupabaseStorageDouble } from '../../test/supabase-storage-double.ts'
 import { createSweepContext } from '../../test/sweep-context.ts'
@@ -219,7 +220,7 @@ describe('rows of tasks that ended long ago (O6)', () => {
   })
 
   it('leave the message, and the file it shows until its own time', async () => {
-    const { conversation } = await createConversation(sql, 'ada', { title: 'Foxes' })
+    const { conversation } = await createConversation(untold(sql), 'ada', { title: 'Foxes' })
     const { id } = await storedTask({ conversationId: conversation.id })
     await moveClock(sql, 8 * DAY)
     await sweepExpiredFiles(context())

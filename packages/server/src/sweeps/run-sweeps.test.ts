@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { makeTask } from '../../test/make-task.ts'
+import { untold } from '../../test/record-notices.ts'
 import { createSweepContext } from '../../test/sweep-context.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { connect, type Sql } from '../database/connect.ts'
@@ -33,7 +34,7 @@ describe('sweepUsedUp', () => {
   it('removes idempotency keys past their time and shares of replicas long gone, and nothing else', async () => {
     const context = createSweepContext(sql)
     for (const key of ['old', 'new']) {
-      await createTask(sql, context.types, {
+      await createTask(untold(sql), context.types, {
         userId: 'ada',
         body: { type: 'image', params: { prompt: 'a fox' } },
         idempotencyKey: key,

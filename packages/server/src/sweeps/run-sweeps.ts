@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Alert } from '../alerts/alert.ts'
-import type { Bus } from '../bus/bus.ts'
-import type { Sql } from '../database/connect.ts'
+import type { WriteContext } from '../bus/create-notify.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { logFailure } from '../outage-log.ts'
@@ -17,10 +16,8 @@ import { sweepExpiredFiles } from './sweep-expired-files.ts'
 import { type Retention, sweepOldRows } from './sweep-old-rows.ts'
 import { sweepUsedUp } from './sweep-used-up.ts'
 
-export interface SweepContext {
-  sql: Sql
+export interface SweepContext extends WriteContext {
   settle: Settle
-  bus: Bus
   types: TaskTypes
   log: Logger
   alert: Alert

@@ -18,7 +18,7 @@ interface ExpiredFile {
  * Deletes files whose time is over, then marks them (O5). In this order, because a mark without a deletion would leave
  * the file for ever; a process that dies in between deletes again what is gone, which is no error.
  */
-export async function sweepExpiredFiles({ sql, bus, log, objects }: SweepContext): Promise<number> {
+export async function sweepExpiredFiles({ sql, notify, log, objects }: SweepContext): Promise<number> {
   const files = await sql<ExpiredFile[]>`
     select id, task_id as "taskId", user_id as "userId", ordinal, state, object_key as "objectKey",
       content_type as "contentType"
@@ -41,14 +41,14 @@ export async function sweepExpiredFiles({ sql, bus, log, objects }: SweepContext
   })
 
   // Not those that were stored since we looked: their object is still there, and the next sweep has it.
-  const marked = await transaction(sql, async (tx) => {
+  return await transaction(sql, async (tx) => {
     await tx`
       delete from holdfast.work w using unnest(${over.map((file) => file.taskId)}::uuid[], ${over.map((file) => file.ordinal)}::int[]) o (task_id, part)
       where w.task_id = o.task_id and w.kind = 'copy' and w.part = o.part
     `
     // Work → task → file, as everywhere.
-    const tasks = [...new Set(over.flatMap(({ taskId }) => taskId ?? []))].sort()
-    await tx`select from holdfast.tasks where id = any(${tasks}::uuid[]) order by id for no key update`
+    const locked = [...new Set(over.flatMap(({ taskId }) => taskId ?? []))].sort()
+    await tx`select from holdfast.tasks where id = any(${locked}::uuid[]) order by id for no key update`
     const ended = await tx<{ taskId: string | null; userId: string }[]>`
       update holdfast.artifacts a set state = case when a.state = 'stored' then 'deleted' else 'expired' end
       from unnest(${over.map((file) => file.id)}::uuid[], ${over.map((file) => file.state)}::text[]) o (id, state)
@@ -56,12 +56,13 @@ export async function sweepExpiredFiles({ sql, bus, log, objects }: SweepContext
       returning a.task_id as "taskId", a.user_id as "userId"
     `
     // Raises their versions, so that open tabs hear of it.
-    const told = [...new Set(ended.flatMap(({ taskId }) => taskId ?? []))].sort()
-    await tx`update holdfast.tasks set updated_at = now() where id = any(${told}::uuid[])`
-    return ended
+    const tasks = [...new Set(ended.flatMap(({ taskId }) => taskId ?? []))].sort()
+    await tx`update holdfast.tasks set updated_at = now() where id = any(${tasks}::uuid[])`
+    tx.afterCommit(() => {
+      for (const userId of new Set(ended.map((file) => file.userId))) notify.changed(userId)
+    })
+    return ended.length
   })
-  for (const userId of new Set(marked.map((file) => file.userId))) bus.publish(userId)
-  return marked.length
 }
 
 /** Where the file is, or where a process that died before it could say so may have put it. */

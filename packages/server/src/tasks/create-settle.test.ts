@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { startCuttableProxy } from '../../test/cuttable-proxy.ts'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
 import { createMemoryLog } from '../../test/memory-log.ts'
+import { untold } from '../../test/record-notices.ts'
 import { createTestSettle } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { untracedLines } from '../../test/untraced-lines.ts'
@@ -74,7 +75,7 @@ const exhibit = async (tx: Tx, { id }: { id: string }): Promise<void> => {
 }
 const gallery = async (taskId: string) => database.sql`select from gallery where task_id = ${taskId}`
 const inConversation = async (userId = 'ada') => {
-  const { conversation } = await createConversation(sql, userId, { title: 'foxes' })
+  const { conversation } = await createConversation(untold(sql), userId, { title: 'foxes' })
   return makeRunningTask(sql, { userId, conversationId: conversation.id, placeholderId: 'p-1' })
 }
 const find = (taskId: string, userId = 'ada') => findTask(sql, userId, taskId)

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Alert } from '../alerts/alert.ts'
+import type { WriteContext } from '../bus/create-notify.ts'
 import { gather } from '../concurrency/gather.ts'
-import type { Sql, Tx } from '../database/connect.ts'
+import type { Tx } from '../database/connect.ts'
 import { errorCode, isDatabaseAway } from '../database/database-errors.ts'
 import { retryDeadlock } from '../database/retry-deadlock.ts'
-import { transaction } from '../database/transaction.ts'
+import { type Transaction, transaction } from '../database/transaction.ts'
 import type { Fence } from '../engine/claim.ts'
+import { STORE } from '../engine/work-queue.ts'
 import type { HotStore } from '../hot/hot-store.ts'
 import { joinApart, joinTogether, type Unsaved } from '../plugins/join-finish.ts'
 import type { Plugin, SettledTask } from '../plugins/plugin.ts'
@@ -40,8 +42,7 @@ export type Settle = (
   options?: SettleOptions,
 ) => Promise<SettleResult>
 
-export interface SettleParts {
-  sql: Sql
+export interface SettleParts extends WriteContext {
   plugins: readonly Plugin[]
   log: Logger
   alert: Alert
@@ -97,10 +98,16 @@ interface Try {
  * database is away. A plugin that is not essential never holds a task up for longer than a few tries.
  */
 export function createSettle(parts: SettleParts): Settle {
-  const { sql, log, alert, pluginLimitMs: limitMs = PLUGIN_LIMIT_MS, pausesMs = PAUSES_MS } = parts
+  const { sql, notify, log, alert, pluginLimitMs: limitMs = PLUGIN_LIMIT_MS, pausesMs = PAUSES_MS } = parts
   const joining = parts.plugins.filter((plugin) => plugin.onSettled)
   const essential = joining.filter((plugin) => plugin.essential)
   const others = joining.filter((plugin) => !plugin.essential)
+
+  /** Tells whose tasks have ended, and which work that has made. */
+  function tellEnded(ended: readonly { userId: string; settlement: Settlement }[]): void {
+    for (const userId of new Set(ended.map(({ userId }) => userId))) notify.changed(userId)
+    if (ended.some(({ settlement }) => hasFilesToCopy(settlement))) notify.dueHere('copy', STORE)
+  }
 
   function attempt(
     asked: SettleOptions & { taskId: string; settlement: Settlement },
@@ -114,11 +121,16 @@ export function createSettle(parts: SettleParts): Settle {
     return transaction(sql, async (tx, over) => {
       blame(null)
       if (asked.onlyIf && !(await asked.onlyIf(tx))) return { kind: 'fenced' }
-      const result = await settleInTransaction(tx, taskId, settlement, {
+      const ended = await settleInTransaction(tx, taskId, settlement, {
         ...asked,
         canCancel: parts.canCancel,
       })
-      if (result.kind !== 'settled') return result
+      if (ended.kind !== 'settled') return ended
+      const { stopsAt, ...result } = ended
+      tx.afterCommit(() => {
+        tellEnded([{ userId: result.userId, settlement }])
+        if (stopsAt !== null) notify.due('cancel', stopsAt)
+      })
       await asked.also?.(tx)
       if (joining.length === 0) return result
 
@@ -193,6 +205,7 @@ export function createSettle(parts: SettleParts): Settle {
   const settlePlain = gather<ProviderEnd, SettleResult>({
     async together(ends) {
       const ended = await retryDeadlock(() => settleTogether(sql, ends))
+      tellEnded(withSettlements(ended, ends))
       return ended.map((end) => end && { kind: 'settled', ...end })
     },
     alone: ({ taskId, settlement, progress }) => settleAlone(taskId, settlement, { progress }),
@@ -221,7 +234,7 @@ export function createSettle(parts: SettleParts): Settle {
 
   /** Many ends in one transaction, with plugins that take many at once. */
   async function settleWithPlugins(
-    tx: Tx,
+    tx: Transaction,
     over: AbortSignal,
     ends: readonly ProviderEnd[],
   ): Promise<(SettleResult | null)[]> {
@@ -235,6 +248,7 @@ export function createSettle(parts: SettleParts): Settle {
     ])
     const heldIds = new Set(held.flat())
     if (heldIds.size > 0) throw new HeldByOthers(heldIds)
+    tx.afterCommit(() => tellEnded(withSettlements(ended, ends)))
     const settled = ends.filter((_, index) => ended[index])
     const settlements = new Map(settled.map(({ taskId, settlement }) => [taskId, settlement]))
     const read = async () => {
@@ -289,6 +303,21 @@ export function createSettle(parts: SettleParts): Settle {
     if (result.kind === 'settled') void parts.hot?.forget([{ userId: result.userId, taskId }])
     return result
   }
+}
+
+/** Of those that were ended: whose each was, and how it ended. */
+function withSettlements(
+  ended: readonly ({ userId: string } | null)[],
+  ends: readonly ProviderEnd[],
+): { userId: string; settlement: Settlement }[] {
+  return ends.flatMap(({ settlement }, index) => {
+    const end = ended[index]
+    return end ? [{ userId: end.userId, settlement }] : []
+  })
+}
+
+function hasFilesToCopy(settlement: Settlement): boolean {
+  return settlement.status === 'completed' && settlement.mirror === true && settlement.outputs.length > 0
 }
 
 interface PluginFailure {

@@ -1,5 +1,6 @@
 import type { Priority } from '@holdfast/shared'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { untold } from '../../test/record-notices.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { connect, type Sql } from '../database/connect.ts'
@@ -20,7 +21,7 @@ afterAll(async () => {
 /** A server that makes one task after the other in transactions of their own where a plugin joins each. */
 function serverThatMakes(how: 'together' | 'alone') {
   const plugins = how === 'alone' ? [{ name: 'app', onSubmit: async () => {} }] : []
-  const submit = createSubmit({ sql, types: scriptedTypes('vendor'), plugins })
+  const submit = createSubmit({ ...untold(sql), types: scriptedTypes('vendor'), plugins })
   return (userId: string, more: { priority?: Priority; lane?: 'vip_short' } = {}) =>
     submit({
       userId,

@@ -1,5 +1,5 @@
+import type { WriteContext } from '../bus/create-notify.ts'
 import { gather } from '../concurrency/gather.ts'
-import type { Sql } from '../database/connect.ts'
 import { isDatabaseAway } from '../database/database-errors.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Plugin } from '../plugins/plugin.ts'
@@ -17,8 +17,7 @@ const MOST_OF_ONE_USER = 128
 const MOST_WAITING = 1_000
 const MOST_IN_ONE_STATEMENT = 100
 
-export interface SubmitParts {
-  sql: Sql
+export interface SubmitParts extends WriteContext {
   types: TaskTypes
   plugins: readonly Plugin[]
   /** How many creates may wait in this process; more are told to come again. @default 1000 */
@@ -29,7 +28,8 @@ export interface SubmitParts {
  * One `Submit` for a server. Tasks that need nothing but their rows are made together, whatever came at the same time;
  * those that plugins join, retries and adoptions have a transaction each.
  */
-export function createSubmit({ sql, types, plugins, mostWaiting = MOST_WAITING }: SubmitParts): Submit {
+export function createSubmit(parts: SubmitParts): Submit {
+  const { sql, notify, types, plugins, mostWaiting = MOST_WAITING } = parts
   const takeTurn = createUserTurns(MOST_OF_ONE_USER)
   const joining = plugins.filter((plugin) => plugin.beforeSubmit || plugin.onSubmit)
   /** What is under way with an idempotency key, by user and key. */
@@ -39,6 +39,11 @@ export function createSubmit({ sql, types, plugins, mostWaiting = MOST_WAITING }
   const createPlain = gather<PreparedTask, Created>({
     async together(tasks) {
       const rows = await createTogether(sql, tasks.map(toPlainCreate))
+      const made = tasks.filter((_, index) => rows[index])
+      for (const provider of new Set(made.map(({ submission }) => submission.provider))) {
+        notify.due('send', provider)
+      }
+      for (const userId of new Set(made.map(({ input }) => input.userId))) notify.changed(userId)
       return Promise.all(
         rows.map(async (row) => {
           const [task] = row ? await withoutUrls.tasks([row]) : []
@@ -46,7 +51,7 @@ export function createSubmit({ sql, types, plugins, mostWaiting = MOST_WAITING }
         }),
       )
     },
-    alone: ({ input }) => createTask(sql, types, input, plugins, takeTurn),
+    alone: ({ input }) => createTask(parts, types, input, plugins, takeTurn),
     isHopeless: isDatabaseAway,
     maxItems: MOST_IN_ONE_STATEMENT,
   })
@@ -59,7 +64,7 @@ export function createSubmit({ sql, types, plugins, mostWaiting = MOST_WAITING }
   const create: Submit = async (input) => {
     const prepared = tryToPrepare(types, input)
     if (prepared && isPlain(prepared)) return createPlain(prepared)
-    return createTask(sql, types, input, plugins, takeTurn)
+    return createTask(parts, types, input, plugins, takeTurn)
   }
 
   /** Of two with the same key, the second finds what the first has made. */
@@ -68,7 +73,7 @@ export function createSubmit({ sql, types, plugins, mostWaiting = MOST_WAITING }
     if (!key) return create(input)
     const name = JSON.stringify([key.userId, key.key])
     const before = keyed.get(name)
-    const own = before ? before.then(() => createTask(sql, types, input, plugins, takeTurn)) : create(input)
+    const own = before ? before.then(() => createTask(parts, types, input, plugins, takeTurn)) : create(input)
     const settled = own.catch(() => {})
     keyed.set(name, settled)
     try {

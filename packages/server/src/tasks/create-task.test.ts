@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { dumpTables } from '../../test/dump-tables.ts'
 import { makeRunningTask } from '../../test/make-task.ts'
+import { untold } from '../../test/record-notices.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
 import { settleTask } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
@@ -24,7 +25,7 @@ afterAll(() => database.drop())
 
 const submit = (plugins: Plugin[], { body, ...input }: Partial<CreateTaskInput> = {}) =>
   createTask(
-    sql,
+    untold(sql),
     scriptedTypes('nobody'),
     {
       userId: 'ada',
@@ -115,17 +116,20 @@ describe('plugins join the submit (F8)', () => {
       traceId: 'trace',
     }
     const types = scriptedTypes('nobody')
-    const { task } = await createTask(sql, types, input)
+    const { task } = await createTask(untold(sql), types, input)
     const { image: strict, ...fewer } = types
     if (!strict) throw new Error('There is no such type.')
     const stricter = { ...types, image: { ...strict, params: z.strictObject({ size: z.int() }) } }
 
     for (const later of [fewer, stricter]) {
-      expect(await createTask(sql, later, input)).toMatchObject({ task: { id: task.id }, created: false })
+      expect(await createTask(untold(sql), later, input)).toMatchObject({
+        task: { id: task.id },
+        created: false,
+      })
     }
     const anew = { ...input, idempotencyKey: 'after-the-deploy' }
-    await expect(createTask(sql, fewer, anew)).rejects.toMatchObject({ code: 'UNKNOWN_TASK_TYPE' })
-    await expect(createTask(sql, stricter, anew)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+    await expect(createTask(untold(sql), fewer, anew)).rejects.toMatchObject({ code: 'UNKNOWN_TASK_TYPE' })
+    await expect(createTask(untold(sql), stricter, anew)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
   })
 
   it('of two with one key, the second is not refused for the room that the first took', async () => {
@@ -137,7 +141,7 @@ describe('plugins join the submit (F8)', () => {
 
 describe('conversations', () => {
   it('must be the user’s own', async () => {
-    const { id } = (await createConversation(sql, 'bob', { title: 'foxes' })).conversation
+    const { id } = (await createConversation(untold(sql), 'bob', { title: 'foxes' })).conversation
     const before = await dumpTables(sql)
     for (const conversationId of [id, '01a1e29c-8b2e-7a51-8bd0-bb5fa7e2c861']) {
       const body = { type: 'image', params: { prompt: 'a fox' }, conversationId }

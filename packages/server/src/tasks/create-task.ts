@@ -1,6 +1,7 @@
 import type { Lane, Priority, Task } from '@holdfast/shared'
 import type { CreateTaskBody } from '@holdfast/shared/schemas'
-import type { Sql, Tx } from '../database/connect.ts'
+import type { WriteContext } from '../bus/create-notify.ts'
+import type { Tx } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Plugin } from '../plugins/plugin.ts'
@@ -48,7 +49,7 @@ export type Submit = (input: CreateTaskInput) => Promise<Created>
  * idempotency key finds the task of the first call. `createTogether` does the same for many that need nothing special.
  */
 export async function createTask(
-  sql: Sql,
+  { sql, notify }: WriteContext,
   types: TaskTypes,
   input: CreateTaskInput,
   plugins: readonly Plugin[] = [],
@@ -63,7 +64,14 @@ export async function createTask(
   const { adoption } = prepared
 
   try {
-    const write = () => transaction(sql, (tx, over) => insert(tx, over, prepared, plugins))
+    const write = () =>
+      transaction(sql, async (tx, over) => {
+        tx.afterCommit(() => {
+          notify.due(adoption ? 'poll' : 'send', prepared.submission.provider)
+          notify.changed(userId)
+        })
+        return insert(tx, over, prepared, plugins)
+      })
     // Only those who are counted wait for each other.
     const taskId = await (input.room ? takeTurn(userId, write) : write())
     const task = await findTask(sql, userId, taskId)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askedFor } from '../../test/asked-for.ts'
 import { makeTask } from '../../test/make-task.ts'
+import { untold } from '../../test/record-notices.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { connect, type Sql } from '../database/connect.ts'
@@ -65,7 +66,7 @@ describe('room in a minute', () => {
     const userId = newUser()
     const answers = await Promise.allSettled(
       Array.from({ length: 12 }, () =>
-        createTask(sql, scriptedTypes('p'), {
+        createTask(untold(sql), scriptedTypes('p'), {
           userId,
           body: { type: 'image', params: { prompt: 'a fox' } },
           idempotencyKey: null,
@@ -81,7 +82,7 @@ describe('room in a minute', () => {
   it('does not count a repeated request: its task is there already', async () => {
     const userId = newUser()
     const once = () =>
-      createTask(sql, scriptedTypes('p'), {
+      createTask(untold(sql), scriptedTypes('p'), {
         userId,
         body: { type: 'image', params: { prompt: 'a fox' } },
         idempotencyKey: 'key',
@@ -116,7 +117,7 @@ describe('room for unfinished tasks', () => {
     const userId = newUser()
     const answers = await Promise.allSettled(
       Array.from({ length: 12 }, () =>
-        createTask(sql, scriptedTypes('p'), {
+        createTask(untold(sql), scriptedTypes('p'), {
           userId,
           body: { type: 'image', params: { prompt: 'a fox' } },
           idempotencyKey: null,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dumpTables } from '../../test/dump-tables.ts'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
 import { createMemoryLog } from '../../test/memory-log.ts'
+import { untold } from '../../test/record-notices.ts'
 import { createTestSettle } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { untracedLines } from '../../test/untraced-lines.ts'
@@ -54,13 +55,13 @@ function createWorld() {
     broken,
     lines,
     settle: createTestSettle(sql, plugins),
-    save: createSave({ sql, plugins, log }),
+    save: createSave({ ...untold(sql), plugins, log }),
   }
 }
 type World = ReturnType<typeof createWorld>
 
 async function unsaved(world: World, broken: Partial<World['broken']>, userId = 'ada') {
-  const { conversation } = await createConversation(sql, userId, { title: 'foxes' })
+  const { conversation } = await createConversation(untold(sql), userId, { title: 'foxes' })
   const task = await makeRunningTask(sql, { userId, conversationId: conversation.id, placeholderId: 'p-1' })
   Object.assign(world.broken, broken)
   await world.settle(task.id, completed)
@@ -151,7 +152,7 @@ describe('saving again (F12)', () => {
   it('a plugin that this server no longer has is let go', async () => {
     const world = createWorld()
     const { taskId } = await unsaved(world, { app: true })
-    const save = createSave({ sql, plugins: [conversationsPlugin], log: createMemoryLog().log })
+    const save = createSave({ ...untold(sql), plugins: [conversationsPlugin], log: createMemoryLog().log })
     expect(await save('ada', taskId)).toMatchObject({ saveState: 'saved' })
   })
 

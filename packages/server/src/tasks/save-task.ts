@@ -1,6 +1,6 @@
 import { isTerminal, type Task } from '@holdfast/shared'
 import type { Logger } from 'pino'
-import type { Sql } from '../database/connect.ts'
+import type { WriteContext } from '../bus/create-notify.ts'
 import { transaction } from '../database/transaction.ts'
 import { HoldfastError } from '../errors.ts'
 import { joinApart } from '../plugins/join-finish.ts'
@@ -9,8 +9,7 @@ import { readSettledTask } from '../plugins/read-settled-task.ts'
 import { limitStatements, PLUGIN_LIMIT_MS } from '../plugins/run-hook.ts'
 import { findTask } from './find-task.ts'
 
-export interface SaveParts {
-  sql: Sql
+export interface SaveParts extends WriteContext {
   plugins: readonly Plugin[]
   log: Logger
   pluginLimitMs?: number
@@ -25,7 +24,8 @@ const TRY_AGAIN_SECONDS = 30
  * Makes up for what could not be written when a task ended (F12): asks the plugins that failed then, and only those, so
  * that nothing is written twice however often it is called. A task of which nothing is missing is returned as it is.
  */
-export function createSave({ sql, plugins, log, pluginLimitMs: limitMs = PLUGIN_LIMIT_MS }: SaveParts): Save {
+export function createSave(parts: SaveParts): Save {
+  const { sql, notify, plugins, log, pluginLimitMs: limitMs = PLUGIN_LIMIT_MS } = parts
   /** Names of those that failed again. */
   function makeUp(taskId: string): Promise<string[]> {
     return transaction(sql, async (tx, over) => {
@@ -47,6 +47,7 @@ export function createSave({ sql, plugins, log, pluginLimitMs: limitMs = PLUGIN_
       }
       const left = failed.map(({ plugin }) => plugin)
       if (left.length < before.length) {
+        tx.afterCommit(() => notify.changed(task.userId))
         await tx`update holdfast.tasks set unsaved = ${left}::text[] where id = ${taskId}`
       }
       return left

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeRunningTask } from '../../test/make-task.ts'
+import { untold } from '../../test/record-notices.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
 import { createTestSettle } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
@@ -33,7 +34,7 @@ const failed: Settlement = {
 const about = (conversationId: string | null, creditsHeld = 0) => ({ about: { creditsHeld, conversationId } })
 
 async function inConversation(userId: string) {
-  const { conversation } = await createConversation(sql, userId, { title: 'foxes' })
+  const { conversation } = await createConversation(untold(sql), userId, { title: 'foxes' })
   return makeRunningTask(sql, { userId, conversationId: conversation.id })
 }
 
@@ -42,12 +43,12 @@ const credits = createCreditsPlugin(types, { initial: 100 })
 /** A running task that 10 credits are held for. */
 async function paid(userId: string) {
   const { task } = await createTask(
-    sql,
+    untold(sql),
     types,
     { userId, body: { type: 'image', params: { prompt: 'a fox' } }, idempotencyKey: null, traceId: 'trace' },
     [credits],
   )
-  await acceptTask(sql, {
+  await acceptTask(untold(sql), {
     taskId: task.id,
     externalId: `external-${task.id}`,
     provider: 'nobody',

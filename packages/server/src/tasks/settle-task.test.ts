@@ -2,6 +2,7 @@ import type { TaskFailure } from '@holdfast/shared'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dumpTables } from '../../test/dump-tables.ts'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
+import { untold } from '../../test/record-notices.ts'
 import { settleTask } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import type { Sql, Tx } from '../database/connect.ts'
@@ -60,7 +61,7 @@ function dyingAt(nth: number): Sql {
 
 describe('finishing is one transaction (F4, F11)', () => {
   it('writes status, result, message and unread mark together', async () => {
-    const { conversation } = await createConversation(sql, 'ada', { title: 'foxes' })
+    const { conversation } = await createConversation(untold(sql), 'ada', { title: 'foxes' })
     const task = await makeRunningTask(sql, { conversationId: conversation.id, placeholderId: 'p-1' })
     expect(await settleTask(sql, task.id, completed)).toEqual({ kind: 'settled', userId: 'ada' })
 
@@ -97,7 +98,7 @@ describe('finishing is one transaction (F4, F11)', () => {
   })
 
   it('leaves nothing behind when it is killed at any query', async () => {
-    const { conversation } = await createConversation(sql, 'eve', { title: 'foxes' })
+    const { conversation } = await createConversation(untold(sql), 'eve', { title: 'foxes' })
     const task = await makeRunningTask(sql, { userId: 'eve', conversationId: conversation.id })
     const before = await dumpTables(sql)
     let killed = 0
@@ -114,7 +115,7 @@ describe('finishing is one transaction (F4, F11)', () => {
   })
 
   it('leaves nothing behind when PostgreSQL refuses the last part of it', async () => {
-    const { conversation } = await createConversation(sql, 'fay', { title: 'foxes' })
+    const { conversation } = await createConversation(untold(sql), 'fay', { title: 'foxes' })
     const task = await makeRunningTask(sql, { userId: 'fay', conversationId: conversation.id })
     const before = await dumpTables(sql)
     const unwritable: Settlement = {
@@ -126,7 +127,7 @@ describe('finishing is one transaction (F4, F11)', () => {
   })
 
   it('makes no message without a conversation (F14), nor for a task that failed or was cancelled', async () => {
-    const { conversation } = await createConversation(sql, 'gus', { title: 'foxes' })
+    const { conversation } = await createConversation(untold(sql), 'gus', { title: 'foxes' })
     const alone = await makeRunningTask(sql, { userId: 'gus' })
     await settleTask(sql, alone.id, completed)
     const failed = await makeRunningTask(sql, { userId: 'gus', conversationId: conversation.id })
@@ -142,7 +143,7 @@ describe('finishing is one transaction (F4, F11)', () => {
   })
 
   it('works with no files and with a conversation that is gone by now', async () => {
-    const { conversation } = await createConversation(sql, 'hal', { title: 'foxes' })
+    const { conversation } = await createConversation(untold(sql), 'hal', { title: 'foxes' })
     const task = await makeRunningTask(sql, { userId: 'hal', conversationId: conversation.id })
     await sql`delete from holdfast.conversations where id = ${conversation.id}`
     await settleTask(sql, task.id, { status: 'completed', outputs: [] })
@@ -157,7 +158,7 @@ describe('finishing is one transaction (F4, F11)', () => {
 
 describe('two observers of one finish (F10)', () => {
   it('change the row once, whoever they are and however many', async () => {
-    const { conversation } = await createConversation(sql, 'ida', { title: 'foxes' })
+    const { conversation } = await createConversation(untold(sql), 'ida', { title: 'foxes' })
     const tasks = await Promise.all(
       Array.from({ length: 10 }, () =>
         makeRunningTask(sql, { userId: 'ida', conversationId: conversation.id }),

@@ -30,6 +30,11 @@ export interface EndedTask {
   userId: string
 }
 
+/** `stopsAt`: the provider that is now to be told to stop, if any is. */
+export type EndResult =
+  | (Extract<SettleResult, { kind: 'settled' }> & { stopsAt: string | null })
+  | Exclude<SettleResult, { kind: 'settled' }>
+
 export interface SettleTaskOptions {
   fence?: Fence | undefined
   progress?: number | null | undefined
@@ -52,7 +57,7 @@ export async function settleInTransaction(
   taskId: string,
   settlement: Settlement,
   { fence, progress = null, canCancel = () => false }: SettleTaskOptions = {},
-): Promise<SettleResult> {
+): Promise<EndResult> {
   const work = await lockWork(tx, taskId)
   if (fence && !work.some((row) => row.id === fence.workId && row.epoch === fence.epoch))
     return { kind: 'fenced' }
@@ -65,7 +70,7 @@ export async function settleInTransaction(
 
   const polls = work.reduce((sum, row) => sum + row.polls, 0)
   const by = endedBy(settlement)
-  await tx`
+  const [written] = await tx<[{ stops: boolean }]>`
     with job as (
       select external_id is not null as accepted, sending_at is not null as sent
       from holdfast.provider_jobs where task_id = ${taskId}
@@ -75,9 +80,13 @@ export async function settleInTransaction(
       select ${taskId}, 'cancel', ${task.provider} from job
       where accepted and ${by !== 'provider' && canCancel(task.provider)}
       on conflict do nothing
+      returning 1
+    ),
+    over as (
+      delete from holdfast.work where task_id = ${taskId} and kind in ('send', 'poll')
+        and not (kind = 'send' and ${by === 'user'} and exists (select from job where sent and not accepted))
     )
-    delete from holdfast.work where task_id = ${taskId} and kind in ('send', 'poll')
-      and not (kind = 'send' and ${by === 'user'} and exists (select from job where sent and not accepted))
+    select exists (select from stopped) as stops
   `
   const failure = settlement.status === 'failed' ? settlement.failure : null
   await tx`
@@ -104,7 +113,7 @@ export async function settleInTransaction(
     where id = ${taskId}
   `
   if (settlement.status === 'completed') await writeArtifacts(tx, task, settlement)
-  return { kind: 'settled', userId: task.userId }
+  return { kind: 'settled', userId: task.userId, stopsAt: written.stops ? task.provider : null }
 }
 
 interface LockedWork {

@@ -2,6 +2,7 @@ import type { Conversation } from '@holdfast/shared'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connectCounted } from '../../test/counted-connection.ts'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
+import { untold } from '../../test/record-notices.ts'
 import { settleTask } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import type { Sql } from '../database/connect.ts'
@@ -23,7 +24,7 @@ afterAll(async () => {
 })
 
 const open = async (userId: string) =>
-  (await createConversation(sql, userId, { title: 'foxes' })).conversation
+  (await createConversation(untold(sql), userId, { title: 'foxes' })).conversation
 const finishIn = async (userId: string, conversationId: string) => {
   const { id } = await makeRunningTask(sql, { userId, conversationId })
   await settleTask(sql, id, { status: 'completed', outputs: [] })
@@ -58,7 +59,7 @@ describe('the conversations of a sync', () => {
       news: [{ id: busy.id, unread: 1, version: 2, lastMessageAt: expect.any(String) }],
       unreadConversations: 1,
     })
-    await markConversationRead(sql, 'ada', busy.id)
+    await markConversationRead(untold(sql), 'ada', busy.id)
     const held = [...first.conversations, ...finished.news]
     const read = await sync({ userId: 'ada', cursor: finished.cursor }, held)
     expect(read).toMatchObject({ news: [{ id: busy.id, unread: 0, version: 3 }], unreadConversations: 0 })
@@ -130,7 +131,7 @@ describe('the conversations of a sync', () => {
     }
     const { cursor } = await counted(null)
     await counted(cursor)
-    await markConversationRead(sql, 'hal', id)
+    await markConversationRead(untold(sql), 'hal', id)
     expect((await counted(cursor)).conversations).toMatchObject([{ id, unread: 0 }])
     expect(counts).toEqual([1, 1, 1])
   })

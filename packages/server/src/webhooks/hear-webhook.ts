@@ -1,10 +1,15 @@
 import { timingSafeEqual } from 'node:crypto'
+import type { WriteContext } from '../bus/create-notify.ts'
 import type { Sql, Tx } from '../database/connect.ts'
 import { transaction } from '../database/transaction.ts'
 import { takeOver } from '../engine/claim.ts'
 import type { Provider, WebhookCall, WebhookReading } from '../providers/provider.ts'
 import type { TaskTypes } from '../tasks/task-types.ts'
-import { type AcceptResult, acceptTask } from '../work/send/accept-task.ts'
+import { acceptTask } from '../work/send/accept-task.ts'
+
+export interface WebhookContext extends WriteContext {
+  types: TaskTypes
+}
 
 export interface HeardFrom {
   provider: Provider
@@ -15,8 +20,7 @@ export interface HeardFrom {
 }
 
 export type Hearing =
-  /** There is work now. `changed`: so is what this user sees, who is to be told. */
-  | { kind: 'heard'; changed: { userId: string } | null }
+  | { kind: 'heard' }
   /** Nothing to do: a repeat, a task that has ended, or one that is not ours. */
   | { kind: 'nothing-to-do'; reason: string }
   | { kind: 'refused'; reason: string }
@@ -35,10 +39,10 @@ interface Job {
  * that a due time which is being written at this moment cannot undo it.
  */
 export async function hearWebhook(
-  sql: Sql,
-  types: TaskTypes,
+  context: WebhookContext,
   { provider, read, callback }: HeardFrom,
 ): Promise<Hearing> {
+  const { sql, notify } = context
   if (!provider.readWebhook) return { kind: 'refused', reason: `${provider.name} sends no webhooks` }
   const { readWebhook } = provider
   const addressed = callback ? await findByCallback(sql, provider, callback) : null
@@ -60,17 +64,19 @@ export async function hearWebhook(
 
   // Before the delivery is noted: who dies in between is sent it again, and a noted one would count as a repeat.
   const isGivenUp = job.externalId === null && !job.isSending
-  const late = isGivenUp ? await acceptLate(sql, types, provider, job, externalId) : null
+  if (isGivenUp) await acceptLate(context, provider, job, externalId)
   const noted = await transaction(sql, async (tx) => {
     if (deliveryId !== null && !(await isFirstDelivery(tx, provider, deliveryId))) return 'heard before'
     // The reply may have been written down since we looked: then there is a poll to make due.
     const isReported = job.externalId === null && (await report(tx, job, externalId))
-    return isReported || (await makeDue(tx, job.taskId)) ? 'work' : 'no work'
+    if (isReported) return 'work'
+    if (!(await makeDue(tx, job.taskId))) return 'no work'
+    tx.afterCommit(() => notify.due('poll', provider.name))
+    return 'work'
   })
   if (noted === 'heard before') return { kind: 'nothing-to-do', reason: noted }
-  if (late) return { kind: 'heard', changed: late.kind === 'running' ? late : null }
-  return noted === 'work'
-    ? { kind: 'heard', changed: null }
+  return isGivenUp || noted === 'work'
+    ? { kind: 'heard' }
     : { kind: 'nothing-to-do', reason: 'the task has ended' }
 }
 
@@ -132,14 +138,14 @@ async function makeDue(tx: Tx, taskId: string): Promise<boolean> {
 }
 
 /** The task was given up as unknown, and now we know: the id is kept, and the provider is asked to stop. */
-function acceptLate(
-  sql: Sql,
-  types: TaskTypes,
+async function acceptLate(
+  context: WebhookContext,
   provider: Provider,
   job: Job,
   externalId: string,
-): Promise<AcceptResult> {
-  return acceptTask(sql, {
+): Promise<void> {
+  const { types } = context
+  await acceptTask(context, {
     taskId: job.taskId,
     externalId,
     provider: provider.name,

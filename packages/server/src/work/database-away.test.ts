@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { type CuttableProxy, startCuttableProxy } from '../../test/cuttable-proxy.ts'
 import { makeTask } from '../../test/make-task.ts'
 import { createMemoryLog } from '../../test/memory-log.ts'
+import { notifyOver } from '../../test/record-notices.ts'
 import { createScriptedProvider } from '../../test/scripted-provider.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
 import { createTestSettle } from '../../test/settle-task.ts'
@@ -35,13 +36,16 @@ const until = (check: () => Promise<void> | void) => vi.waitFor(check, { timeout
 function start(create: (taskId: string) => Promise<CreateOutcome>, stopWithinMs = 10_000) {
   const provider = createScriptedProvider({ create: ({ taskId }) => create(taskId) })
   const { log, lines } = createMemoryLog()
+  const bus = createMemoryBus()
+  const notify = notifyOver(bus)
   engine = createEngine(
     {
       sql: throughProxy,
-      settle: createTestSettle(throughProxy),
+      notify,
+      settle: createTestSettle(throughProxy, undefined, { notify }),
       lock: createNoLock(),
       metrics: createMetrics(),
-      bus: createMemoryBus(),
+      bus,
       types: scriptedTypes(provider.name),
       providers: new Map([[provider.name, provider]]),
       log,

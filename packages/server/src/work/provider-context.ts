@@ -1,9 +1,8 @@
 import type { Logger } from 'pino'
 import type { Bus } from '../bus/bus.ts'
+import type { WriteContext } from '../bus/create-notify.ts'
 import type { Batcher } from '../concurrency/batcher.ts'
-import type { Sql } from '../database/connect.ts'
 import type { CircuitBreaker } from '../engine/circuit-breaker.ts'
-import type { WorkName } from '../engine/work-kind.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Aftermath } from '../tasks/aftermath.ts'
 import type { Settle } from '../tasks/create-settle.ts'
@@ -12,18 +11,17 @@ import type { ProviderCalls } from './call-provider.ts'
 import type { ProgressWriter } from './poll/progress-writer.ts'
 import type { Rescheduled } from './poll/reschedule-polls.ts'
 import type { ObservedFinish } from './poll/schedule/duration-histogram.ts'
-import type { Acceptance, AcceptResult } from './send/accept-task.ts'
+import type { Accept } from './send/create-accept.ts'
 
 /** What the runners of each kind of step share, for one provider. */
-export interface ProviderContext {
-  sql: Sql
+export interface ProviderContext extends WriteContext {
   settle: Settle
   /** The provider, which never throws and is counted. */
   calls: ProviderCalls
-  /** Writes down what the provider has accepted, together with others. */
-  accept(accepted: Acceptance): Promise<AcceptResult>
+  accept: Accept
   aftermath: Aftermath
-  bus: Bus
+  /** Who is watched is polled more often. */
+  bus: Pick<Bus, 'isWatched'>
   types: TaskTypes
   log: Logger
   random: () => number
@@ -42,8 +40,6 @@ export interface ProviderContext {
   firstPollMs(type: string, userId: string): number
   /** Whether there is a store that result files are copied to. */
   copiesFiles: boolean
-  /** This provider's tasks have work of that kind, now or after so long; files to copy are everybody's. */
-  due(kind: WorkName, inMs?: number): void
   /** Where a provider may call back about one task; undefined if we cannot be reached from outside. */
   callbackUrl(task: { provider: string; taskId: string; secret: string }): string | undefined
   /** Aborted when the engine stops or the lock is lost: polls are given up and handed back, creates are seen through. */

@@ -2,6 +2,7 @@ import type { Task } from '@holdfast/shared'
 import pino from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
+import { notifyOver } from '../../test/record-notices.ts'
 import { createScriptedProvider } from '../../test/scripted-provider.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
 import { createTestSettle } from '../../test/settle-task.ts'
@@ -51,10 +52,12 @@ function start(
   const bus = createMemoryBus()
   const heard: string[] = []
   bus.subscribe('ada', () => heard.push('ada'))
+  const notify = notifyOver(bus)
   const engine = createEngine(
     {
       sql,
-      settle: createTestSettle(sql),
+      notify,
+      settle: createTestSettle(sql, undefined, { notify }),
       lock: createNoLock(),
       metrics: createMetrics(),
       bus,

@@ -1,10 +1,6 @@
 import { createWakeUp, type WakeUp } from '../concurrency/wake-up.ts'
-import type { WorkQueue } from '../engine/look-for-work.ts'
 import type { WorkName } from '../engine/work-kind.ts'
-
-/** Whose work it is that every replica does for all providers together. */
-export const STORE = 'store'
-export const ENDPOINTS = 'endpoints'
+import type { WorkQueue } from '../engine/work-queue.ts'
 
 /** What wakes each loop of this process, by the kind of its work and whose it is. */
 export interface WakeUps {

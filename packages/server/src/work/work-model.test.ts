@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readAuditTrail, startAuditTrail } from '../../test/audit-trail.ts'
 import { type Acted, createModelWorker, type ModelWorker, OUTCOMES } from '../../test/model-worker.ts'
 import { queueWork } from '../../test/queue-work.ts'
+import { untold } from '../../test/record-notices.ts'
 import { createScriptedProvider } from '../../test/scripted-provider.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
 import { createTestSettle } from '../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
-import { createMemoryBus } from '../bus/memory-bus.ts'
 import { connect, type Sql } from '../database/connect.ts'
 import { errorCode } from '../database/database-errors.ts'
 import { retryDeadlock } from '../database/retry-deadlock.ts'
@@ -138,7 +138,7 @@ async function take(worker: ModelWorker, { action, pick, outcome }: Step, taskId
     case 'cancel':
       return cancel(worker.sql, taskId)
     case 'hasten':
-      await hastenPolls(worker.sql, USER, 0)
+      await hastenPolls(untold(worker.sql), USER, 0)
       return nothing
     case 'wake up':
       await worker.sql`update holdfast.work set due_at = now(), epoch = epoch + 1 where task_id = ${taskId} and kind = 'poll'`
@@ -149,9 +149,8 @@ async function take(worker: ModelWorker, { action, pick, outcome }: Step, taskId
       return nothing
     case 'sweep those who wait':
       await sweepWaiting({
-        sql: worker.sql,
+        ...untold(worker.sql),
         settle: createTestSettle(worker.sql),
-        bus: createMemoryBus(),
         log: pino({ level: 'silent' }),
         alert: () => {},
         types: scriptedTypes(provider, { waitLimitMs: 0 }),
@@ -330,7 +329,7 @@ function keepsTheRules({ withinMs }: { withinMs: number }) {
     provider = scripted.name
     for (const worker of workers) worker.die()
     await ensureBudgets(sql, scripted)
-    const { conversation } = await createConversation(sql, USER, { title: 'foxes' })
+    const { conversation } = await createConversation(untold(sql), USER, { title: 'foxes' })
     // Polls come due as soon as their lease lets them.
     await sql`
     insert into holdfast.poll_plans (provider, type, ages_ms, intervals_ms) values (${provider}, 'image', '{0}', '{0}')

@@ -3,6 +3,7 @@ import pino from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { dumpTables } from '../../test/dump-tables.ts'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
+import { notifyOver, untold } from '../../test/record-notices.ts'
 import { createScriptedProvider, type Script, type ScriptedProvider } from '../../test/scripted-provider.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
 import { createTestSettle } from '../../test/settle-task.ts'
@@ -40,10 +41,12 @@ function engineFor(
   provider: ScriptedProvider,
   { bus = createMemoryBus(), types = scriptedTypes(provider.name) }: { bus?: Bus; types?: TaskTypes } = {},
 ) {
+  const notify = notifyOver(bus)
   const engine = createEngine(
     {
       sql,
-      settle: createTestSettle(sql),
+      notify,
+      settle: createTestSettle(sql, undefined, { notify }),
       lock: createNoLock(),
       metrics: createMetrics(),
       bus,
@@ -104,7 +107,7 @@ describe('a task’s life', () => {
       },
     ]
     const { provider } = start({ query: (_, nth) => answers[nth - 1] ?? { kind: 'running', progress: null } })
-    const { conversation } = await createConversation(sql, 'ada', { title: 'foxes' })
+    const { conversation } = await createConversation(untold(sql), 'ada', { title: 'foxes' })
     const task = await makeTask(sql, { provider: provider.name, conversationId: conversation.id })
     await untilStatus(task, 'running')
     await pollNow(task)
@@ -526,7 +529,7 @@ describe('retrying', () => {
   const submitTo =
     (provider: string): Submit =>
     (input) =>
-      createTask(sql, scriptedTypes(provider), input)
+      createTask(untold(sql), scriptedTypes(provider), input)
 
   it('makes a new task that takes over the placeholder', async () => {
     const { provider, engine } = start({
@@ -613,7 +616,7 @@ describe('stopping', () => {
     const provider = createScriptedProvider({ create: () => new Promise(() => {}) })
     const engine = createEngine(
       {
-        sql,
+        ...untold(sql),
         settle: createTestSettle(sql),
         lock: createNoLock(),
         metrics: createMetrics(),

@@ -4,16 +4,15 @@ import type { Logger } from 'pino'
 import type { Alert } from '../alerts/alert.ts'
 import type { SourceOpener } from '../artifacts/source/open-source.ts'
 import type { Bus } from '../bus/bus.ts'
+import type { WriteContext } from '../bus/create-notify.ts'
 import { createBatcher } from '../concurrency/batcher.ts'
-import { gather } from '../concurrency/gather.ts'
-import type { Sql } from '../database/connect.ts'
-import { isDatabaseAway } from '../database/database-errors.ts'
 import { ensureBudgets } from '../engine/budgets.ts'
 import { createCircuitBreaker } from '../engine/circuit-breaker.ts'
 import { ALL_LANES } from '../engine/lanes.ts'
-import { lookForWork, type WorkHint } from '../engine/look-for-work.ts'
+import { lookForWork } from '../engine/look-for-work.ts'
 import { runWork } from '../engine/run-work.ts'
 import { watchWork } from '../engine/watch-work.ts'
+import { ENDPOINTS, STORE, type WorkHint } from '../engine/work-queue.ts'
 import type { HotStore } from '../hot/hot-store.ts'
 import { createMemoryHot } from '../hot/memory-hot.ts'
 import type { Lock } from '../locks/lock.ts'
@@ -40,10 +39,9 @@ import { createProgressWriter } from './poll/progress-writer.ts'
 import { type Rescheduled, reschedulePolls } from './poll/reschedule-polls.ts'
 import type { ProviderContext } from './provider-context.ts'
 import { runProvider } from './provider-work.ts'
-import { type Acceptance, type AcceptResult, acceptTask } from './send/accept-task.ts'
-import { acceptTogether } from './send/accept-together.ts'
+import { createAccept } from './send/create-accept.ts'
 import { untilPrepared } from './until-prepared.ts'
-import { createWakeUps, ENDPOINTS, STORE } from './wake-ups.ts'
+import { createWakeUps } from './wake-ups.ts'
 
 export interface EngineOptions {
   /** How often to look for due work that nobody has told of. @default 5000 */
@@ -83,8 +81,7 @@ export interface Engine {
   stop(): Promise<void>
 }
 
-export interface EngineParts {
-  sql: Sql
+export interface EngineParts extends WriteContext {
   /** Ends tasks, together with what joins their end. */
   settle: Settle
   /** What may still happen to tasks that have ended. @default nobody joins it */
@@ -119,34 +116,33 @@ export interface EngineParts {
  * claim side by side: nothing here rests on being alone.
  */
 export function createEngine(parts: EngineParts, options: EngineOptions = defaultEngineOptions): Engine {
-  const { sql, settle, bus, lock, types, providers, log, metrics, random = Math.random } = parts
+  const { sql, notify, settle, bus, lock, types, providers, log, metrics, random = Math.random } = parts
   const { alert = () => {}, aftermath = createAftermath([]) } = parts
   const stopping = new AbortController()
   const givenUp = new AbortController()
   const replica = randomUUID()
   const wakeUps = createWakeUps()
   const copyFiles = createCopies({
-    ...{ sql, bus, aftermath, providers, log, metrics, random },
+    ...{ sql, notify, aftermath, providers, log, metrics, random },
     ...{ objects: parts.objects, source: parts.source, mirror: parts.mirror, alert: parts.alert },
     ...{ stopping: stopping.signal, givenUp: givenUp.signal },
   })
-  const accept = gather<Acceptance, AcceptResult>({
-    async together(accepted) {
-      const started = await acceptTogether(sql, accepted)
-      return started.map((one) => one && { kind: 'running', ...one })
-    },
-    alone: (accepted) => acceptTask(sql, accepted, aftermath),
-    isHopeless: isDatabaseAway,
-  })
+  const accept = createAccept({ sql, notify, aftermath })
   const progress = createProgressWriter({
     sql,
     bus,
     log,
     hot: parts.hot ?? createMemoryHot(),
     writeEveryMs: options.progressEveryMs,
-    onWritten: () => wakeUps.due('deliver', ENDPOINTS),
+    onWritten: () => notify.dueHere('deliver', ENDPOINTS),
   })
   let running: Promise<unknown> | undefined
+
+  function wake(hint?: WorkHint | null): void {
+    if (hint) wakeUps.due(hint.kind, hint.of, hint.inMs)
+    else wakeUps.wakeAll()
+  }
+  const leaveBus = bus.onWork(wake)
 
   /** Does `work` whenever this process holds the lock, until the engine stops. */
   async function whileHolding(name: string, work: (until: AbortSignal) => Promise<void>): Promise<void> {
@@ -178,6 +174,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
     })
     const context: ProviderContext = {
       sql,
+      notify,
       settle,
       accept,
       aftermath,
@@ -196,7 +193,6 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       callbackUrl: (task) => callbackUrl(parts.publicUrl, task),
       calls: createProviderCalls(provider, { log, metrics, stopping: until }),
       copiesFiles: copyFiles !== undefined,
-      due: (kind, inMs) => wakeUps.due(kind, kind === 'copy' ? STORE : provider.name, inMs),
       stopping: until,
       givenUp: givenUp.signal,
     }
@@ -235,12 +231,12 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       runWork(
         createDeliverKind({
           sql,
+          notify,
           endpoints,
           present,
           log,
           metrics,
           random,
-          due: (inMs) => wakeUps.due('deliver', ENDPOINTS, inMs),
           stopping: stopping.signal,
         }),
         { log, wakeUp: wakeUps.of('deliver', ENDPOINTS), stopping: stopping.signal },
@@ -268,10 +264,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
         ),
       ])
     },
-    wake(hint) {
-      if (hint) wakeUps.due(hint.kind, hint.of, hint.inMs)
-      else wakeUps.wakeAll()
-    },
+    wake,
     async stop() {
       stopping.abort()
       let timer: NodeJS.Timeout | undefined
@@ -281,6 +274,7 @@ export function createEngine(parts: EngineParts, options: EngineOptions = defaul
       await Promise.race([running, tooLong])
       clearTimeout(timer)
       givenUp.abort()
+      leaveBus()
       wakeUps.clear()
       await lock.close()
     },

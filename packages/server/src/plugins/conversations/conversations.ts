@@ -1,4 +1,5 @@
 import type { Conversation, ConversationList } from '@holdfast/shared'
+import type { WriteContext } from '../../bus/create-notify.ts'
 import type { Sql } from '../../database/connect.ts'
 import { HoldfastError } from '../../errors.ts'
 import { type ConversationRow, conversationColumns, toConversation } from './conversation-row.ts'
@@ -24,35 +25,34 @@ export async function listConversations(sql: Sql, userId: string): Promise<Conve
 }
 
 /**
- * With an id of the caller's choice the same call can be repeated; an id that someone else has is not found.
- * `created` is false if there was one already, which stays as it is.
+ * With an id of the caller's choice the same call can be repeated, and the one that was there stays as it is; an id that
+ * someone else has is not found.
  */
 export async function createConversation(
-  sql: Sql,
+  { sql, notify }: WriteContext,
   userId: string,
   input: { id?: string; title: string },
-): Promise<{ conversation: Conversation; created: boolean }> {
+): Promise<{ conversation: Conversation }> {
   const [made] = await sql<ConversationRow[]>`
     insert into holdfast.conversations as c (id, user_id, title)
     values (${input.id ?? sql`holdfast.new_id()`}, ${userId}, ${input.title})
     on conflict (id) do nothing
     returning ${conversationColumns(sql)}
   `
+  if (made) notify.changed(userId)
   const [row] = made ? [made] : await find(sql, userId, input.id ?? '')
   if (!row) throw noSuchConversation()
-  return { conversation: toConversation(row), created: made !== undefined }
+  return { conversation: toConversation(row) }
 }
 
 export interface MarkedRead {
   conversation: Conversation
   /** How many of all that the user has are unread now. */
   unreadConversations: number
-  /** False: there was nothing to read, and nothing was written. */
-  changed: boolean
 }
 
 export async function markConversationRead(
-  sql: Sql,
+  { sql, notify }: WriteContext,
   userId: string,
   conversationId: string,
 ): Promise<MarkedRead> {
@@ -63,6 +63,7 @@ export async function markConversationRead(
     where c.id = ${conversationId} and c.user_id = ${userId} and c.unread_count > 0
     returning ${conversationColumns(sql)}, (${unread} and u.id <> c.id) as "unreadConversations"
   `
+  if (read) notify.changed(userId)
   // In a statement of its own: one that had to wait for another reader would still see the row as unread.
   const [row] = read
     ? [read]
@@ -73,8 +74,7 @@ export async function markConversationRead(
         sql`, (${unread}) as "unreadConversations"`,
       )
   if (!row) throw noSuchConversation()
-  const { unreadConversations } = row
-  return { conversation: toConversation(row), unreadConversations, changed: read !== undefined }
+  return { conversation: toConversation(row), unreadConversations: row.unreadConversations }
 }
 
 function find<More = unknown>(sql: Sql, userId: string, id: string, more = sql``) {

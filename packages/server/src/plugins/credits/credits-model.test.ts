@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findCreditViolations } from '../../../test/credit-rules.ts'
 import { createCreditsWorld, ENDS } from '../../../test/credits-world.ts'
+import { untold } from '../../../test/record-notices.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { connect, type Sql } from '../../database/connect.ts'
 import { transaction } from '../../database/transaction.ts'
@@ -101,7 +102,8 @@ async function startRun(onCancel: CancelPolicy) {
   const users = USERS.map((name) => `${name}-${run}`)
   const conversations = await Promise.all(
     users.map(
-      async (userId) => (await createConversation(database.sql, userId, { title: 'foxes' })).conversation.id,
+      async (userId) =>
+        (await createConversation(untold(database.sql), userId, { title: 'foxes' })).conversation.id,
     ),
   )
   const taskIds: string[] = []
@@ -185,7 +187,7 @@ async function startRun(onCancel: CancelPolicy) {
         return
       }
       case 'give back':
-        await giveBack(sql, { taskId, reason: 'a bad picture', actor: 'root' })
+        await giveBack(untold(sql), { taskId, reason: 'a bad picture', actor: 'root' })
         return
       case 'grant':
         await createCredits(sql, { initial: INITIAL }).grant(userId, PRICE, {

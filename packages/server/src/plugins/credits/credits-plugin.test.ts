@@ -3,6 +3,7 @@ import { findCreditViolations } from '../../../test/credit-rules.ts'
 import { createCreditsWorld, ENDS } from '../../../test/credits-world.ts'
 import { dumpTables } from '../../../test/dump-tables.ts'
 import { makeRunningTask } from '../../../test/make-task.ts'
+import { untold } from '../../../test/record-notices.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import type { Sql } from '../../database/connect.ts'
 import { retryDeadLetter } from '../../dead-letters/dead-letters.ts'
@@ -115,7 +116,7 @@ describe('ending ends the hold (F11, F13)', () => {
   it('completed: it is spent, and the message says what it cost (F12)', async () => {
     const world = createCreditsWorld(sql)
     const userId = newUser()
-    const { conversation } = await createConversation(sql, userId, { title: 'foxes' })
+    const { conversation } = await createConversation(untold(sql), userId, { title: 'foxes' })
     const task = await world.make(userId, { conversationId: conversation.id })
     await world.accept(task.id)
     await world.settle(task.id, ENDS.completed)
@@ -185,7 +186,7 @@ describe('ending ends the hold (F11, F13)', () => {
       { id: string }[]
     >`select id from holdfast.dead_letters where task_id = ${task.id}`
     for (let repeat = 0; repeat < 2; repeat++)
-      await retryDeadLetter(sql, world.submit, found?.id ?? '', 'trace')
+      await retryDeadLetter(untold(sql), world.submit, found?.id ?? '', 'trace')
     expect(await world.account(userId)).toEqual({ balance: 96, held: 4 })
   })
 

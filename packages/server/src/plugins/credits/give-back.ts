@@ -1,4 +1,5 @@
-import type { Sql, Tx } from '../../database/connect.ts'
+import type { WriteContext } from '../../bus/create-notify.ts'
+import type { Tx } from '../../database/connect.ts'
 import { transaction } from '../../database/transaction.ts'
 import { HoldfastError } from '../../errors.ts'
 import { type LedgerRow, ledgerColumns } from './ledger-row.ts'
@@ -8,7 +9,7 @@ import { type LedgerRow, ledgerColumns } from './ledger-row.ts'
  * ended. Once per task, however often it is asked for. The ledger alone decides, so it works when the task's row is gone.
  */
 export function giveBack(
-  sql: Sql,
+  { sql, notify }: WriteContext,
   { taskId, reason, actor }: { taskId: string; reason: string; actor: string },
 ): Promise<{ entry: LedgerRow; given: boolean }> {
   return transaction(sql, async (tx) => {
@@ -45,6 +46,8 @@ export function giveBack(
       returning ${ledgerColumns(tx)}
     `
     if (!entry) throw new Error('The adjustment left no entry.')
+    // What the task shows of its cost has changed with it.
+    tx.afterCommit(() => notify.changed(hold.userId))
     return { entry, given: true }
   })
 }

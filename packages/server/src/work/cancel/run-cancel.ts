@@ -1,6 +1,7 @@
 import { transaction } from '../../database/transaction.ts'
 import { writeDeadLetter } from '../../dead-letters/write-dead-letter.ts'
 import { isHeld } from '../../engine/claim.ts'
+import { ENDPOINTS } from '../../engine/work-queue.ts'
 import type { Provider } from '../../providers/provider.ts'
 import { retryDelay } from '../poll/poll-delay.ts'
 import type { ProviderContext } from '../provider-context.ts'
@@ -12,7 +13,7 @@ export async function runCancel(
   provider: Provider,
   work: ClaimedCancel,
 ): Promise<void> {
-  const { sql } = context
+  const { sql, notify } = context
   const taken = work.externalId !== null && (await context.calls.cancel(work, work.externalId))
   if (taken) {
     await sql`
@@ -27,6 +28,7 @@ export async function runCancel(
         delete from holdfast.work w where ${isHeld(tx, 'cancel', work)}
       `
       if (gone.count === 0) return
+      tx.afterCommit(() => notify.due('deliver', ENDPOINTS))
       const reason = 'the provider did not take the cancel'
       await writeDeadLetter(tx, { ...work, kind: 'cancel', provider: provider.name, reason })
     })
@@ -40,7 +42,7 @@ export async function runCancel(
     update holdfast.work w set attempts = w.attempts + 1, due_at = now() + ${delayMs}::float8 * interval '1 ms'
     where ${isHeld(sql, 'cancel', work)}
   `
-  context.due('cancel', delayMs)
+  notify.dueHere('cancel', provider.name, delayMs)
 }
 
 function about(provider: Provider, { taskId, traceId, attempts }: ClaimedCancel) {

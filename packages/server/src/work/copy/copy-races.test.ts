@@ -5,6 +5,7 @@ import { makeFinishedTask } from '../../../test/finished-task.ts'
 import { sha256 } from '../../../test/made-bytes.ts'
 import { makePicture } from '../../../test/make-picture.ts'
 import { type MirrorLab, openMirrorLab } from '../../../test/mirror-lab.ts'
+import { untold } from '../../../test/record-notices.ts'
 import { sendPicture } from '../../../test/source-server.ts'
 import { createSweepContext } from '../../../test/sweep-context.ts'
 import { resultKey } from '../../artifacts/result-key.ts'
@@ -145,10 +146,10 @@ describe('what is written about a file', () => {
     ['stored', (claim) => markStored(lab.sql, [{ ...claim, ...file }], 'wait')],
     [
       'a new link',
-      (claim) => writeRefresh(lab.sql, claim, { url: 'https://p.example/2', lifetimeMs: 60_000 }),
+      (claim) => writeRefresh(untold(lab.sql), claim, { url: 'https://p.example/2', lifetimeMs: 60_000 }),
     ],
-    ['given up', (claim) => writeGivenUp(lab.sql, claim, { error: 'x', problem: 'x' })],
-    ['expired', (claim) => writeExpired(lab.sql, claim, { error: 'x', problem: 'x', lost: null })],
+    ['given up', (claim) => writeGivenUp(untold(lab.sql), claim, { error: 'x', problem: 'x' })],
+    ['expired', (claim) => writeExpired(untold(lab.sql), claim, { error: 'x', problem: 'x', lost: null })],
     ['its time is over', () => sweepExpiredFiles({ ...createSweepContext(lab.sql), objects: lab.store })],
   ])('locks the task before the file, as a save does: %s', async (_, write) => {
     const taskId = await makeFinishedTask(lab.sql, { provider: 'vendor', urls: ['https://p.example/1'] })

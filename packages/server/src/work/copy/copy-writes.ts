@@ -1,8 +1,10 @@
+import type { Notify, WriteContext } from '../../bus/create-notify.ts'
 import type { Sql, Tx } from '../../database/connect.ts'
 import { retryDeadlock } from '../../database/retry-deadlock.ts'
-import { transaction } from '../../database/transaction.ts'
+import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Fence } from '../../engine/claim.ts'
 import { heldAmong, isHeld, takeOver } from '../../engine/claim.ts'
+import { STORE } from '../../engine/work-queue.ts'
 import type { Aftermath } from '../../tasks/aftermath.ts'
 
 /** A claim on the copying of one file. */
@@ -17,7 +19,7 @@ export interface CopyClaim extends Fence {
 
 /** The try failed; the next one comes after a while. */
 export function writeFailure(
-  sql: Sql,
+  { sql, notify }: WriteContext,
   claim: CopyClaim,
   { error, delayMs }: { error: string; delayMs: number },
 ): Promise<boolean> {
@@ -28,6 +30,7 @@ export function writeFailure(
       where ${isClaimed(tx, claim)}
     `
     if (held.count === 0) return false
+    tx.afterCommit(() => notify.dueHere('copy', STORE, delayMs))
     await tx`
       update holdfast.artifacts set attempts = least(attempts + 1, 30000), last_error = ${error} where ${isFile(tx, claim)}
     `
@@ -37,7 +40,7 @@ export function writeFailure(
 
 /** The source gave out another URL. Users see it at once: the old one is dead for them, too. */
 export function writeRefresh(
-  sql: Sql,
+  { sql, notify }: WriteContext,
   claim: CopyClaim,
   { url, lifetimeMs }: { url: string; lifetimeMs: number | null },
 ): Promise<boolean> {
@@ -46,7 +49,7 @@ export function writeRefresh(
     const held =
       await tx`update holdfast.work w set needed_by = ${expiresAt(tx)} where ${isClaimed(tx, claim)}`
     if (held.count === 0) return false
-    await tellTask(tx, claim)
+    await raiseVersion(tx, notify, claim)
     await tx`
       update holdfast.artifacts
       set first_url = coalesce(first_url, source_url), source_url = ${url}, source_expires_at = ${expiresAt(tx)}
@@ -61,7 +64,7 @@ export function writeRefresh(
  * the death of the source, to say so then.
  */
 export function writeGivenUp(
-  sql: Sql,
+  { sql, notify }: WriteContext,
   claim: CopyClaim,
   { error, problem }: { error: string; problem: string },
 ): Promise<boolean> {
@@ -75,7 +78,7 @@ export function writeGivenUp(
       delete from holdfast.work
       where task_id = ${claim.taskId} and kind = 'copy' and part = ${claim.ordinal} and needed_by is null
     `
-    await tellTask(tx, claim)
+    await raiseVersion(tx, notify, claim)
     await tx`
       update holdfast.artifacts
       set problem = ${problem}, last_error = ${error}, attempts = least(attempts + 1, 30000)
@@ -87,14 +90,14 @@ export function writeGivenUp(
 
 /** The source has died and there is no copy. `lost`: it died before anybody had decided not to copy it. */
 export function writeExpired(
-  sql: Sql,
+  { sql, notify }: WriteContext,
   claim: CopyClaim,
   { error, problem, lost }: { error: string; problem: string; lost: Pick<Aftermath, 'fileLost'> | null },
 ): Promise<boolean> {
   return transaction(sql, async (tx, over) => {
     const held = await tx`delete from holdfast.work w where ${isClaimed(tx, claim)}`
     if (held.count === 0) return false
-    await tellTask(tx, claim)
+    await raiseVersion(tx, notify, claim)
     const expired = await tx`
       update holdfast.artifacts
       set state = 'expired', problem = ${problem}, last_error = ${error}, attempts = least(attempts + 1, 30000)
@@ -156,7 +159,13 @@ function isFile(sql: Sql | Tx, { taskId, ordinal }: CopyClaim) {
   return sql`task_id = ${taskId} and ordinal = ${ordinal}`
 }
 
-/** Raises the version, so that every tab hears of it. Before the file is written, since it locks the task. */
-function tellTask(tx: Tx, { taskId }: CopyClaim) {
-  return tx`update holdfast.tasks set updated_at = now() where id = ${taskId}`
+/**
+ * A new version of the task, so that every tab gets it; its user is told when that is committed. Before the file is
+ * written, since it locks the task.
+ */
+async function raiseVersion(tx: Transaction, notify: Notify, { taskId }: CopyClaim): Promise<void> {
+  const [task] = await tx<{ userId: string }[]>`
+    update holdfast.tasks set updated_at = now() where id = ${taskId} returning user_id as "userId"
+  `
+  if (task) tx.afterCommit(() => notify.changed(task.userId))
 }

@@ -22,7 +22,7 @@ const STORED_APART_MS = 25
 export interface CopyParts
   extends Pick<
     CopyContext,
-    'sql' | 'bus' | 'aftermath' | 'providers' | 'log' | 'metrics' | 'random' | 'stopping' | 'givenUp'
+    'sql' | 'notify' | 'aftermath' | 'providers' | 'log' | 'metrics' | 'random' | 'stopping' | 'givenUp'
   > {
   objects: CopyContext['objects'] | undefined
   source: CopyContext['source'] | undefined
@@ -30,10 +30,12 @@ export interface CopyParts
   alert: Alert | undefined
 }
 
+type OwnedFile = CopiedFile & { userId: string }
+
 /** Copies result files to the store until the engine stops. Undefined if there is no store. */
 export function createCopies(parts: CopyParts): ((wakeUp: WakeUp) => Promise<void>) | undefined {
   const { objects, source, mirror, alert = () => {}, ...shared } = parts
-  const { sql, log, metrics, stopping } = shared
+  const { sql, notify, log, metrics, stopping } = shared
   if (!objects || !source) return undefined
   const context: Omit<CopyContext, 'due'> = {
     ...shared,
@@ -48,12 +50,22 @@ export function createCopies(parts: CopyParts): ((wakeUp: WakeUp) => Promise<voi
         createProviderCalls(provider, { log, metrics, stopping }),
       ]),
     ),
-    store: gather<CopiedFile, boolean>({
-      together: (files) => markStored(sql, files, 'skip'),
-      alone: async (file) => (await markStored(sql, [file], 'wait'))[0] ?? false,
+    store: gather<OwnedFile, boolean>({
+      together: (files) => store(files, 'skip'),
+      alone: async (file) => (await store([file], 'wait'))[0] ?? false,
       isHopeless: isDatabaseAway,
       apartMs: STORED_APART_MS,
     }),
+  }
+
+  async function store(
+    files: readonly OwnedFile[],
+    whenHeld: 'skip' | 'wait',
+  ): Promise<readonly (boolean | null)[]> {
+    const stored = await markStored(sql, files, whenHeld)
+    const owners = files.flatMap(({ userId }, index) => (stored[index] ? userId : []))
+    for (const userId of new Set(owners)) notify.changed(userId)
+    return stored
   }
 
   async function count(): Promise<void> {
@@ -69,7 +81,6 @@ export function createCopies(parts: CopyParts): ((wakeUp: WakeUp) => Promise<voi
   }
 
   return async (wakeUp) => {
-    const kind = createCopyKind({ ...context, due: (inMs) => wakeUp.wakeIn(inMs) })
-    await Promise.all([runWork(kind, { log, wakeUp, stopping }), count()])
+    await Promise.all([runWork(createCopyKind(context), { log, wakeUp, stopping }), count()])
   }
 }

@@ -58,9 +58,8 @@ export async function runCopy(run: CopyRun): Promise<void> {
     return conclude(run, { ...first, code: 'REFRESH_FAILED', reason: refreshed.reason })
   }
   const { url, urlLifetimeMs } = refreshed
-  const isHeld = await written(run, () => writeRefresh(context.sql, work, { url, lifetimeMs: urlLifetimeMs }))
+  const isHeld = await written(run, () => writeRefresh(context, work, { url, lifetimeMs: urlLifetimeMs }))
   if (!isHeld) return
-  context.bus.publish(work.userId)
   const anew = { ...run, work: { ...work, leftMs: urlLifetimeMs }, claimedAt: performance.now() }
   return conclude(anew, await copy(anew, url))
 }
@@ -129,17 +128,16 @@ function isOver(run: CopyRun, { code, retryable }: CopyFailure): boolean {
 
 async function keep(run: CopyRun, file: Extract<Copied, { kind: 'copied' }>): Promise<void> {
   const { context, work } = run
-  const { workId, epoch, taskId, ordinal, traceId } = work
+  const { workId, epoch, taskId, userId, ordinal, traceId } = work
   const artifactId = work.artifactId ?? ''
   const { bytes, sha256, contentType } = file
   const key = resultKey(work)
   const stored = await written(run, () =>
-    context.store({ workId, epoch, taskId, ordinal, artifactId, key, bytes, sha256, contentType }),
+    context.store({ workId, epoch, taskId, userId, ordinal, artifactId, key, bytes, sha256, contentType }),
   )
   if (!stored) return removeLeftOver(run, key)
   context.metrics.mirrored(work.provider, { bytes, leftMs: leftMs(run) })
   context.log.info({ taskId, traceId, ordinal, bytes, attempts: work.attempts }, 'a result is stored')
-  context.bus.publish(work.userId)
 }
 
 async function comeBack(run: CopyRun, failure: CopyFailure): Promise<void> {
@@ -150,8 +148,7 @@ async function comeBack(run: CopyRun, failure: CopyFailure): Promise<void> {
     leftMs: leftMs(run),
   })
   const error = describe(failure)
-  if (!(await written(run, () => writeFailure(context.sql, work, { error, delayMs })))) return
-  context.due(delayMs)
+  if (!(await written(run, () => writeFailure(context, work, { error, delayMs })))) return
   note(run, failure, 'a result could not be copied; it is tried again')
   if (work.attempts + 1 === TELL_AFTER) tell(run, error, 'It is tried again until its source has died.')
 }
@@ -160,9 +157,8 @@ async function giveUp(run: CopyRun, failure: CopyFailure): Promise<void> {
   const { context, work } = run
   const error = describe(failure)
   const problem = givenUpText(failure.code)
-  if (!(await written(run, () => writeGivenUp(context.sql, work, { error, problem })))) return
+  if (!(await written(run, () => writeGivenUp(context, work, { error, problem })))) return
   note(run, failure, 'a result will not be copied; it stays at its provider')
-  context.bus.publish(work.userId)
   if (work.attempts < TELL_AFTER) tell(run, error, 'It is not tried again and stays at its provider.')
 }
 
@@ -171,13 +167,10 @@ async function expire(run: CopyRun, error: string): Promise<void> {
   run.moved()
   // What was given up earlier stayed at its source for all of its life there: it was not lost.
   const lost = work.problem === null ? context.aftermath : null
-  const isHeld = await written(run, () =>
-    writeExpired(context.sql, work, { error, problem: EXPIRED_TEXT, lost }),
-  )
+  const isHeld = await written(run, () => writeExpired(context, work, { error, problem: EXPIRED_TEXT, lost }))
   if (!isHeld) return
   context.metrics.mirrorFailed(work.provider, 'source', 'EXPIRED')
   context.log.error({ ...about(run), error }, 'a result died at its source before it could be copied')
-  context.bus.publish(work.userId)
   if (work.problem === null && work.attempts < TELL_AFTER)
     tell(run, error, 'Its source has died: it is lost.')
 }

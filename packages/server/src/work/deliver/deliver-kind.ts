@@ -1,6 +1,7 @@
 import { createCircuitBreaker } from '../../engine/circuit-breaker.ts'
 import { createSlots } from '../../engine/slots.ts'
 import type { WorkKind } from '../../engine/work-kind.ts'
+import { ENDPOINTS } from '../../engine/work-queue.ts'
 import { type ClaimedDelivery, claimDeliveries } from './claim-deliveries.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import { runDelivery } from './run-delivery.ts'
@@ -15,7 +16,7 @@ export function createDeliverKind(context: DeliveryContext): WorkKind<ClaimedDel
   const names = [...endpoints.keys()]
   return {
     name: 'deliver',
-    of: 'endpoints',
+    of: ENDPOINTS,
     // One endpoint that fails says nothing of the others: there is no circuit to open.
     slots: createSlots({
       breaker: createCircuitBreaker(),

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { makeTask } from '../../../test/make-task.ts'
 import { createMemoryLog } from '../../../test/memory-log.ts'
 import { receiveWebhooks } from '../../../test/receive-webhooks.ts'
+import { untold } from '../../../test/record-notices.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { connect, type Sql } from '../../database/connect.ts'
 import { createMetrics } from '../../metrics/metrics.ts'
@@ -51,13 +52,12 @@ function run(work: ClaimedDelivery) {
   const metrics = createMetrics()
   const delivered = runDelivery(
     {
-      sql,
+      ...untold(sql),
       endpoints: new Map([['app', { name: 'app', url: receiver.url, secret: SECRET }]]),
       present: withoutUrls,
       log: createMemoryLog().log,
       metrics,
       random: () => 0,
-      due: () => {},
       stopping: new AbortController().signal,
     },
     work,

@@ -2,6 +2,7 @@ import type { Sql } from '../../database/connect.ts'
 import { transaction } from '../../database/transaction.ts'
 import { writeDeadLetter } from '../../dead-letters/write-dead-letter.ts'
 import { isHeld } from '../../engine/claim.ts'
+import { ENDPOINTS } from '../../engine/work-queue.ts'
 import { findTask } from '../../tasks/find-task.ts'
 import type { ClaimedDelivery } from './claim-deliveries.ts'
 import type { DeliveryContext } from './delivery-context.ts'
@@ -70,7 +71,7 @@ async function bodyOf(
 }
 
 /** Only while the claim is held, and only if nothing was noted meanwhile: else that is told at once. */
-async function end({ sql, due }: DeliveryContext, work: ClaimedDelivery): Promise<void> {
+async function end({ sql, notify }: DeliveryContext, work: ClaimedDelivery): Promise<void> {
   const ended = await sql`
     delete from holdfast.work w
     where ${isHeld(sql, 'deliver', work)} and w.news = ${work.news} and not exists (
@@ -80,7 +81,7 @@ async function end({ sql, due }: DeliveryContext, work: ClaimedDelivery): Promis
   `
   if (ended.count > 0) return
   await handBack(sql, work)
-  due(0)
+  notify.dueHere('deliver', ENDPOINTS)
 }
 
 async function handBack(sql: Sql, work: ClaimedDelivery): Promise<void> {
@@ -88,7 +89,7 @@ async function handBack(sql: Sql, work: ClaimedDelivery): Promise<void> {
 }
 
 async function putOff(
-  { sql, random, metrics, due }: DeliveryContext,
+  { sql, notify, random, metrics }: DeliveryContext,
   work: ClaimedDelivery,
   delivery: Pending,
   outcome: Extract<DeliveryOutcome, { kind: 'failed' }>,
@@ -114,6 +115,6 @@ async function putOff(
     update holdfast.work w set attempts = ${work.attempts + 1}, due_at = now() + ${pauseMs}::float8 * interval '1 ms'
     where ${isHeld(sql, 'deliver', work)}
   `
-  if (put.count > 0) due(pauseMs)
+  if (put.count > 0) notify.dueHere('deliver', ENDPOINTS, pauseMs)
   else metrics.refused(work.endpoint, 1)
 }

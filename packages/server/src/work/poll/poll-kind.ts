@@ -10,7 +10,7 @@ export function createPollKind({
   slots,
   claimOptions,
 }: ProviderWork): WorkKind<ClaimedPoll> {
-  const { sql, leaseMs, metrics, stopping } = context
+  const { sql, notify, leaseMs, metrics, stopping } = context
   // The rest of the claim's time is the call's.
   const mayWaitMs = leaseMs - provider.limits.callTimeoutMs
 
@@ -28,17 +28,19 @@ export function createPollKind({
       const claims = await claimPolls(sql, claimOptions(room))
       if (claims.works.length > 0) metrics.claimed(provider.name, 'poll', claims.works)
       // The claim has set when each comes due again.
-      for (const { plannedMs } of claims.works) context.due('poll', Math.max(leaseMs, plannedMs) + 100)
+      for (const { plannedMs } of claims.works) {
+        notify.dueHere('poll', provider.name, Math.max(leaseMs, plannedMs) + 100)
+      }
       return claims
     },
     // A poll that was claimed anew while under way was asked for by somebody who knows more, say a webhook: it is made,
     // and the answer that comes first counts.
     async run(work, { claimedAt }) {
-      if (stopping.aborted || performance.now() - claimedAt > mayWaitMs) handBack(context, work)
+      if (stopping.aborted || performance.now() - claimedAt > mayWaitMs) handBack(context, provider, work)
       else await runPoll(context, provider, work)
     },
     handBack(works) {
-      for (const work of works) handBack(context, work)
+      for (const work of works) handBack(context, provider, work)
     },
   }
 }

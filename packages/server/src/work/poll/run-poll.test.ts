@@ -3,6 +3,7 @@ import { claimPolls } from '../../../test/claim-works.ts'
 import { connectCounted } from '../../../test/counted-connection.ts'
 import { createMemoryLog } from '../../../test/memory-log.ts'
 import { queueWork } from '../../../test/queue-work.ts'
+import { untold } from '../../../test/record-notices.ts'
 import { createScriptedProvider, type ScriptedProvider } from '../../../test/scripted-provider.ts'
 import { scriptedTypes } from '../../../test/scripted-types.ts'
 import { createTestSettle } from '../../../test/settle-task.ts'
@@ -54,9 +55,9 @@ function contextFor({ watched = false, stopping = new AbortController().signal }
   const bus = createMemoryBus()
   if (watched) bus.subscribe('ada', () => {})
   const context: ProviderContext = {
-    sql,
+    ...untold(sql),
     settle: createTestSettle(sql),
-    accept: (accepted) => acceptTask(sql, accepted),
+    accept: (accepted) => acceptTask(untold(sql), accepted),
     aftermath: createAftermath([]),
     bus,
     types: scriptedTypes(provider.name, { watchedPollMs: 2_000 }),
@@ -78,7 +79,6 @@ function contextFor({ watched = false, stopping = new AbortController().signal }
     callbackUrl: () => undefined,
     copiesFiles: false,
     calls: createProviderCalls(provider, { log: createMemoryLog().log, metrics: createMetrics(), stopping }),
-    due: () => {},
     stopping,
     givenUp: new AbortController().signal,
   }

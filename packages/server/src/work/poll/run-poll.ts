@@ -19,7 +19,7 @@ export async function runPoll(
 ): Promise<void> {
   const outcome = await context.calls.query(work, work.externalId)
   if (outcome.kind === 'inconclusive') {
-    if (context.stopping.aborted) return handBack(context, work)
+    if (context.stopping.aborted) return handBack(context, provider, work)
     await noteSilence(context, provider, work, outcome)
   } else {
     context.breaker.succeeded()
@@ -43,8 +43,12 @@ export async function runPoll(
 }
 
 /** Makes a poll that was not made due again. Nothing was learned, so nothing is counted. */
-export function handBack(context: ProviderContext, { workId, epoch, taskId }: ClaimedPoll): void {
-  comeDue(context, { workId, epoch, taskId, delayMs: 0, heard: null })
+export function handBack(
+  context: ProviderContext,
+  provider: Provider,
+  { workId, epoch, taskId }: ClaimedPoll,
+): void {
+  comeDue(context, provider, { workId, epoch, taskId, delayMs: 0, heard: null })
 }
 
 async function end(
@@ -53,7 +57,7 @@ async function end(
   work: ClaimedPoll,
   { settlement, by, took, letter }: Extract<PollAction, { do: 'end' }>,
 ): Promise<void> {
-  const { bus, log, metrics } = context
+  const { log, metrics } = context
   const { taskId, traceId, workId, epoch, polls } = work
   if (took) {
     context.learn(work.type, { afterMs: Math.max(0, work.ageMs - previousInterval(work)), byMs: work.ageMs })
@@ -76,9 +80,6 @@ async function end(
   if (result.kind !== 'settled') return
   log.info({ taskId, traceId, provider: provider.name, status: settlement.status, polls }, 'settled')
   if (letter !== null) metrics.deadLettered(provider.name, 'poll')
-  bus.publish(result.userId)
-  if (settlement.status === 'completed' && context.copiesFiles) context.due('copy')
-  if (by === 'us') context.due('cancel')
 }
 
 /** Says how far it is, unless that is what everybody knows: most polls find nothing new. */
@@ -119,26 +120,28 @@ function askAgain(
   work: ClaimedPoll,
   retryAfterMs: number | null,
 ): void {
+  const { workId, epoch, taskId } = work
   const patience = retryDelay({
     attempt: work.attempts + 1,
     random: context.random(),
     floorMs: retryAfterMs ?? 0,
   })
   const delayMs = Math.max(delayOf(context, provider, work), patience)
-  comeDue(context, { workId: work.workId, epoch: work.epoch, taskId: work.taskId, delayMs, heard: false })
+  comeDue(context, provider, { workId, epoch, taskId, delayMs, heard: false })
 }
 
 /** The claim has set the planned time already; only what differs from it is written. */
 function comeBack(context: ProviderContext, provider: Provider, work: ClaimedPoll): void {
+  const { workId, epoch, taskId } = work
   const delayMs = delayOf(context, provider, work)
   if (delayMs >= Math.max(context.leaseMs, work.plannedMs) && !work.silent) return
-  comeDue(context, { workId: work.workId, epoch: work.epoch, taskId: work.taskId, delayMs, heard: true })
+  comeDue(context, provider, { workId, epoch, taskId, delayMs, heard: true })
 }
 
 /** Sets another due time than the claim has set, and wakes the loop then. */
-function comeDue(context: ProviderContext, polled: Rescheduled): void {
-  context.reschedule.add(polled)
-  context.due('poll', polled.delayMs + WRITTEN_WITHIN_MS)
+function comeDue({ reschedule, notify }: ProviderContext, provider: Provider, polled: Rescheduled): void {
+  reschedule.add(polled)
+  notify.dueHere('poll', provider.name, polled.delayMs + WRITTEN_WITHIN_MS)
 }
 
 function delayOf(context: ProviderContext, provider: Provider, work: ClaimedPoll): number {

@@ -12,9 +12,9 @@ type Lost = { taskId: string; traceId: string | null } & (Fence | { workId: null
  * Tasks past their deadline. They are not failed here but polled now: an outage of ours must not fail what the
  * provider has finished, so only a poll that says "still running" does. Past the hard limit nothing is waited for.
  */
-export async function sweepOverdue({ sql, settle, bus, log }: SweepContext): Promise<number> {
+export async function sweepOverdue({ sql, notify, settle, log }: SweepContext): Promise<number> {
   const hastened = await retryDeadlock(
-    () => sql`
+    () => sql<{ provider: string }[]>`
     update holdfast.work w set due_at = now(), ${takeOver(sql)}
     from (
       select t.id from holdfast.tasks t where t.status = 'running' and t.deadline_at <= now() order by t.deadline_at limit ${MOST}
@@ -22,8 +22,10 @@ export async function sweepOverdue({ sql, settle, bus, log }: SweepContext): Pro
     where w.task_id = overdue.id and w.kind = 'poll' and w.part = 0 and w.due_at > now() + interval '5 s'
       -- Silent ones are tried at their own pace: hurrying a provider that is down helps nobody.
       and w.silent_since is null
+    returning w.provider
   `,
   )
+  for (const provider of new Set(hastened.map((work) => work.provider))) notify.due('poll', provider)
   const isLost = sql`
     t.status = 'running' and t.deadline_at <= now() - ${HARD_LIMIT_PAST_DEADLINE_MS}::float8 * interval '1 ms'
   `
@@ -42,7 +44,6 @@ export async function sweepOverdue({ sql, settle, bus, log }: SweepContext): Pro
       }),
     )
     if (result?.kind !== 'settled') continue
-    bus.publish(result.userId)
     log.warn({ taskId, traceId }, 'given up long after its deadline')
   }
   return hastened.count + lost.length

@@ -34,7 +34,7 @@ interface Silent {
  * once; if that tells nothing either, the type's policy ends the task or lets it go on. One alert for all tasks of a
  * type: what silences one of them mostly silences them all.
  */
-export async function sweepSilent({ sql, settle, bus, types, log, alert }: SweepContext): Promise<number> {
+export async function sweepSilent({ sql, notify, settle, types, log, alert }: SweepContext): Promise<number> {
   const names = Object.keys(types)
   const silent = await sql<Silent[]>`
     select t.id as "taskId", t.type, t.provider, ${traceIdOf(sql)} as "traceId", w.id::text as "workId", w.epoch,
@@ -45,20 +45,20 @@ export async function sweepSilent({ sql, settle, bus, types, log, alert }: Sweep
     order by w.silent_since limit ${MOST}
   `
   tell(alert, silent)
-  for (const { taskId, type, traceId, workId, epoch, silentMs } of silent) {
+  for (const { taskId, type, provider, traceId, workId, epoch, silentMs } of silent) {
     const policy = types[type]?.whenSilent ?? 'fail'
     if (silentMs < silentAfterOf(types[type]) + LAST_CHANCE_MS || policy === 'keep') {
       log.debug({ taskId, traceId, type, silentMs }, 'nothing heard of a running task for too long')
-      await sql`
+      const hastened = await sql`
         update holdfast.work w set due_at = now(), ${takeOver(sql)}
         where ${isHeld(sql, 'poll', { taskId, workId, epoch })} and w.due_at > now()
       `
+      if (hastened.count > 0) notify.due('poll', provider)
       continue
     }
-    const result = await sparingOthers(log, { taskId, traceId }, () =>
+    await sparingOthers(log, { taskId, traceId }, () =>
       settle(taskId, SILENT_TOO_LONG, { fence: { workId, epoch } }),
     )
-    if (result?.kind === 'settled') bus.publish(result.userId)
   }
   return silent.length
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeTask } from '../../../test/make-task.ts'
+import { untold } from '../../../test/record-notices.ts'
 import { createTestSettle, settleTask } from '../../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import type { Sql } from '../../database/connect.ts'
@@ -42,7 +43,7 @@ const jobOf = async (taskId: string) =>
 describe('acceptance', () => {
   it('starts the task, its deadline and its polling, and writes the external id down', async () => {
     const { id } = await makeTask(sql)
-    expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'running', userId: 'ada' })
+    expect(await acceptTask(untold(sql), accepted(id))).toEqual({ kind: 'running', userId: 'ada' })
     const task = await findTask(sql, 'ada', id)
     expect(task).toMatchObject({ status: 'running', progress: null })
     const startedAt = Date.parse(task?.startedAt ?? '')
@@ -57,10 +58,13 @@ describe('acceptance', () => {
 
   it('is written once: heard again, because the answer to the first writing was lost, it changes nothing', async () => {
     const { id } = await makeTask(sql)
-    await acceptTask(sql, accepted(id))
+    await acceptTask(untold(sql), accepted(id))
     const before = await findTask(sql, 'ada', id)
     for (const externalId of [`external-${id}`, 'another'])
-      expect(await acceptTask(sql, accepted(id, { externalId }))).toEqual({ kind: 'running', userId: 'ada' })
+      expect(await acceptTask(untold(sql), accepted(id, { externalId }))).toEqual({
+        kind: 'running',
+        userId: 'ada',
+      })
     expect(await findTask(sql, 'ada', id)).toEqual(before)
     expect(await jobOf(id)).toMatchObject({ external: `external-${id}` })
     expect(await workOf(id)).toMatchObject([{ kind: 'poll' }])
@@ -70,7 +74,7 @@ describe('acceptance', () => {
     const { id } = await makeTask(sql)
     await cancelTask(sql, createTestSettle(sql, undefined, { canCancel: () => true }), 'ada', id)
     expect(await workOf(id)).toEqual([])
-    expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'ended-meanwhile', userId: null })
+    expect(await acceptTask(untold(sql), accepted(id))).toEqual({ kind: 'ended-meanwhile', userId: null })
     expect(await findTask(sql, 'ada', id)).toMatchObject({ status: 'cancelled' })
     expect(await jobOf(id)).toMatchObject({ external: `external-${id}` })
     expect(await workOf(id)).toMatchObject([{ kind: 'cancel' }])
@@ -87,25 +91,25 @@ describe('acceptance', () => {
     ],
   ])('written again after the task has %s, it asks nobody to stop', async (_, settlement) => {
     const { id } = await makeTask(sql)
-    await acceptTask(sql, accepted(id))
+    await acceptTask(untold(sql), accepted(id))
     await settleTask(sql, id, settlement)
-    expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'ended-meanwhile', userId: null })
+    expect(await acceptTask(untold(sql), accepted(id))).toEqual({ kind: 'ended-meanwhile', userId: null })
     expect(await workOf(id)).toEqual([])
   })
 
   it('a cancelled task is stopped at its provider once, though its acceptance is written again', async () => {
     const { id } = await makeTask(sql)
-    await acceptTask(sql, accepted(id))
+    await acceptTask(untold(sql), accepted(id))
     await cancelTask(sql, createTestSettle(sql, undefined, { canCancel: () => true }), 'ada', id)
     await sql`delete from holdfast.work where task_id = ${id} and kind = 'cancel'`
-    expect(await acceptTask(sql, accepted(id))).toEqual({ kind: 'ended-meanwhile', userId: null })
+    expect(await acceptTask(untold(sql), accepted(id))).toEqual({ kind: 'ended-meanwhile', userId: null })
     expect(await workOf(id)).toEqual([])
   })
 
   it('a provider that cannot cancel is not asked to', async () => {
     const { id } = await makeTask(sql)
     await cancelTask(sql, createTestSettle(sql), 'ada', id)
-    await acceptTask(sql, accepted(id, { canCancel: false }))
+    await acceptTask(untold(sql), accepted(id, { canCancel: false }))
     expect(await workOf(id)).toEqual([])
     expect(await jobOf(id)).toMatchObject({ external: `external-${id}` })
   })
@@ -136,9 +140,9 @@ describe('the sending mark', () => {
     const { id, fence } = await claimed()
     await markSending(sql, id, fence)
     const later = { delayMs: 5_000, countAttempt: true, reason: 'busy' }
-    expect(await unmarkSending(sql, id, { ...fence, epoch: fence.epoch + 1 }, later)).toBe(false)
+    expect(await unmarkSending(untold(sql), id, { ...fence, epoch: fence.epoch + 1 }, later)).toBe(false)
     expect(await jobOf(id)).toMatchObject({ sending: true, error: null })
-    expect(await unmarkSending(sql, id, fence, later)).toBe(true)
+    expect(await unmarkSending(untold(sql), id, fence, later)).toBe(true)
     expect(await jobOf(id)).toMatchObject({ sending: false, error: 'busy' })
     expect((await workOf(id))[0]?.due).toBeGreaterThan(1_000)
     expect(await markSending(sql, id, fence)).toBe(true)
@@ -148,9 +152,9 @@ describe('the sending mark', () => {
     const { id, fence } = await claimed()
     await markSending(sql, id, fence)
     const later = { delayMs: 5_000, countAttempt: true, reason: 'busy', lastError: 'They are busy.' }
-    expect(await unmarkSending(sql, id, fence, later)).toBe(true)
+    expect(await unmarkSending(untold(sql), id, fence, later)).toBe(true)
     const before = await findTask(sql, 'ada', id)
-    expect(await unmarkSending(sql, id, fence, later)).toBe(false)
+    expect(await unmarkSending(untold(sql), id, fence, later)).toBe(false)
     expect(before).toMatchObject({ attempts: 1, lastError: 'They are busy.' })
     expect(await findTask(sql, 'ada', id)).toEqual(before)
     const [work] = await sql`select attempts from holdfast.work where task_id = ${id}`

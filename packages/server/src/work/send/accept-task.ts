@@ -1,5 +1,5 @@
 import type { TaskStatus } from '@holdfast/shared'
-import type { Sql } from '../../database/connect.ts'
+import type { WriteContext } from '../../bus/create-notify.ts'
 import { transaction } from '../../database/transaction.ts'
 import type { Aftermath } from '../../tasks/aftermath.ts'
 
@@ -24,7 +24,11 @@ export type AcceptResult =
  * handle on something that costs money. If the task has ended meanwhile, the provider is asked to stop, and a cancel that
  * waited for this reply is charged.
  */
-export function acceptTask(sql: Sql, accepted: Acceptance, aftermath?: Aftermath): Promise<AcceptResult> {
+export function acceptTask(
+  { sql, notify }: WriteContext,
+  accepted: Acceptance,
+  aftermath?: Aftermath,
+): Promise<AcceptResult> {
   const { taskId, externalId, provider } = accepted
   return transaction(sql, async (tx, over): Promise<AcceptResult> => {
     const [send] = await tx<{ lane: string }[]>`
@@ -34,8 +38,15 @@ export function acceptTask(sql: Sql, accepted: Acceptance, aftermath?: Aftermath
       select user_id as "userId", status, lane from holdfast.tasks where id = ${taskId} for update
     `
     if (!task) return { kind: 'ended-meanwhile', userId: null }
+    const running = (): AcceptResult => {
+      tx.afterCommit(() => {
+        notify.changed(task.userId)
+        notify.dueHere('poll', provider, accepted.firstPollMs)
+      })
+      return { kind: 'running', userId: task.userId }
+    }
     // Written before, but the connection broke before we heard so.
-    if (task.status === 'running') return { kind: 'running', userId: task.userId }
+    if (task.status === 'running') return running()
 
     const written = await tx`
       update holdfast.provider_jobs set external_id = ${externalId}, accepted_at = now()
@@ -49,8 +60,10 @@ export function acceptTask(sql: Sql, accepted: Acceptance, aftermath?: Aftermath
       if (written.count === 0) return { kind: 'ended-meanwhile', userId: null }
       if (accepted.canCancel) {
         await tx`insert into holdfast.work (task_id, kind, provider) values (${taskId}, 'cancel', ${provider}) on conflict do nothing`
+        tx.afterCommit(() => notify.due('cancel', provider))
       }
       if (!send) return { kind: 'ended-meanwhile', userId: null }
+      tx.afterCommit(() => notify.changed(task.userId))
       await aftermath?.createKnown({ tx, over }, taskId, 'accepted')
       return { kind: 'ended-meanwhile', userId: task.userId }
     }
@@ -70,6 +83,6 @@ export function acceptTask(sql: Sql, accepted: Acceptance, aftermath?: Aftermath
       insert into holdfast.work (task_id, kind, provider, lane, due_at)
       values (${taskId}, 'poll', ${provider}, ${send?.lane ?? task.lane}, now() + ${accepted.firstPollMs} * interval '1 ms')
     `
-    return { kind: 'running', userId: task.userId }
+    return running()
   })
 }

@@ -1,4 +1,4 @@
-import type { Sql } from '../../database/connect.ts'
+import type { WriteContext } from '../../bus/create-notify.ts'
 import { transaction } from '../../database/transaction.ts'
 import type { Fence } from '../../engine/claim.ts'
 import type { CreateFate } from '../../plugins/plugin.ts'
@@ -11,7 +11,7 @@ import type { Aftermath } from '../../tasks/aftermath.ts'
  * What a provider answered is a fact and needs no fence. That the answer is lost is ours to say, with the claim.
  */
 export function concludeCreate(
-  sql: Sql,
+  { sql, notify }: WriteContext,
   aftermath: Aftermath,
   {
     taskId,
@@ -29,6 +29,7 @@ export function concludeCreate(
     `
     if (!task?.ended) return null
     await tx`delete from holdfast.work where task_id = ${taskId} and kind = 'send'`
+    tx.afterCommit(() => notify.changed(task.userId))
     await aftermath.createKnown({ tx, over }, taskId, fate)
     return { userId: task.userId }
   })

@@ -1,3 +1,4 @@
+import type { WriteContext } from '../../bus/create-notify.ts'
 import type { AnySql, Sql } from '../../database/connect.ts'
 import { transaction } from '../../database/transaction.ts'
 import type { Fence } from '../../engine/claim.ts'
@@ -43,7 +44,7 @@ export interface PutOff {
  * it is not given, the claim has to be held.
  */
 export function unmarkSending(
-  sql: Sql,
+  { sql, notify }: WriteContext,
   taskId: string,
   { mark = null, ...fence }: Fence & { mark?: string | null },
   { delayMs, countAttempt, reason, lastError }: PutOff,
@@ -56,7 +57,7 @@ export function unmarkSending(
         ? tx`${isHeld(tx, 'send', { ...fence, taskId })}`
         : tx`w.task_id = ${taskId} and w.kind = 'send' and w.part = 0 and w.id = ${fence.workId}`
     // Only what is marked: said again, because the answer to the first time was lost, it must not count twice.
-    const put = await tx`
+    const [put] = await tx<{ provider: string }[]>`
       update holdfast.work w set
         due_at = now() + ${delayMs} * interval '1 ms', attempts = w.attempts + ${countAttempt ? 1 : 0}
         ${mark === null ? tx`` : tx`, ${takeOver(tx)}`}
@@ -64,8 +65,9 @@ export function unmarkSending(
         select from holdfast.provider_jobs j
         where j.task_id = ${taskId} and j.sending_at is not null ${mark === null ? tx`` : tx`and ${markOf(tx)} = ${mark}`}
       )
+      returning w.provider
     `
-    if (put.count === 0) return false
+    if (!put) return false
     // Asked after the work was locked, which a cancel needs too.
     const taken = await tx`
       update holdfast.provider_jobs set sending_at = null, last_error = ${reason}
@@ -73,13 +75,15 @@ export function unmarkSending(
         and not exists (select from holdfast.tasks where id = ${taskId} and finished_at is not null)
     `
     if (taken.count === 0) return false
+    tx.afterCommit(() => notify.dueHere('send', put.provider, delayMs))
     if (lastError !== undefined) {
-      await tx`
+      const [shown] = await tx<{ userId: string }[]>`
         update holdfast.tasks set
           attempts = least(attempts + 1, 32767), last_error = left(${lastError}, 1000),
           next_attempt_at = now() + ${delayMs} * interval '1 ms'
-        where id = ${taskId} and status = 'pending'
+        where id = ${taskId} and status = 'pending' returning user_id as "userId"
       `
+      if (shown) tx.afterCommit(() => notify.changed(shown.userId))
     }
     return true
   })

@@ -42,7 +42,7 @@ export async function runSend(
   work: ClaimedSend,
   markedAt: number,
 ): Promise<void> {
-  const { sql, bus, types, metrics, breaker } = context
+  const { sql, notify, types, metrics, breaker } = context
   const log = context.log.child({ taskId: work.taskId, traceId: work.traceId, provider: provider.name })
   const fence = { workId: work.workId, epoch: work.epoch }
 
@@ -67,10 +67,7 @@ export async function runSend(
           )
     const result = await untilWritten(end, log, context.givenUp)
     metrics.settled(provider.name, settlement.status, result.kind)
-    if (result.kind === 'settled') {
-      bus.publish(result.userId)
-      if (letter !== null) metrics.deadLettered(provider.name, 'send')
-    }
+    if (result.kind === 'settled' && letter !== null) metrics.deadLettered(provider.name, 'send')
     if (result.kind === 'already-ended') await conclude(fate)
   }
 
@@ -78,7 +75,7 @@ export async function runSend(
   async function conclude(fate: 'not-accepted' | 'lost'): Promise<boolean> {
     const concluded = await untilWritten(
       () =>
-        concludeCreate(sql, context.aftermath, {
+        concludeCreate(context, context.aftermath, {
           taskId: work.taskId,
           fate,
           ...(fate === 'lost' ? { fence } : {}),
@@ -88,15 +85,16 @@ export async function runSend(
     )
     if (!concluded) return false
     log.info({ fate }, 'the create of a task that was cancelled meanwhile has ended')
-    bus.publish(concluded.userId)
     return true
   }
 
   /** Puts it off: certainly not accepted, so it can be sent again. */
   async function putOff(how: PutOff): Promise<void> {
-    const held = await untilWritten(() => unmarkSending(sql, work.taskId, work, how), log, context.givenUp)
-    if (held) context.due('send', how.delayMs)
-    if (held && how.lastError !== undefined) bus.publish(work.userId)
+    const held = await untilWritten(
+      () => unmarkSending(context, work.taskId, work, how),
+      log,
+      context.givenUp,
+    )
     if (!held && !(await conclude('not-accepted'))) metrics.refused(provider.name, 1)
   }
 
@@ -104,7 +102,7 @@ export async function runSend(
     const firstPollMs = context.firstPollMs(work.type, work.userId)
     // Logged first: if nothing else survives, the operator can still find what was paid for.
     log.info({ externalId }, 'accepted')
-    const result = await untilWritten(
+    await untilWritten(
       () =>
         context.accept({
           taskId: work.taskId,
@@ -119,9 +117,6 @@ export async function runSend(
       log,
       context.givenUp,
     )
-    if (result.userId !== null) bus.publish(result.userId)
-    if (result.kind === 'running') context.due('poll', firstPollMs)
-    else context.due('cancel')
   }
 
   /** @param letter why an operator should see it, if it cannot be found; whoever looks again is told, too */
@@ -137,7 +132,7 @@ export async function runSend(
         update holdfast.provider_jobs j set last_error = ${letter}
         from put where j.task_id = put.task_id and j.last_error is distinct from ${letter}
       `
-      context.due('send', reconciled.delayMs)
+      notify.dueHere('send', provider.name, reconciled.delayMs)
       return
     }
     log.warn({ sendingAt: lost.sendingAt }, 'the reply to a create was lost')

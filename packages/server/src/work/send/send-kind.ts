@@ -48,7 +48,11 @@ export function createSendKind({
       for (const work of works) {
         sending.delete(work.workId)
         if (!work.isMarked) continue
-        await unmarkSending(sql, work.taskId, work, { delayMs: 0, countAttempt: false, reason: 'stopped' })
+        await unmarkSending(context, work.taskId, work, {
+          delayMs: 0,
+          countAttempt: false,
+          reason: 'stopped',
+        })
       }
     },
   }

@@ -29,7 +29,7 @@ interface Waiting {
 }
 
 /** Tasks that no provider has taken within the limit for waiting. One whose create is under way is left alone. */
-export async function sweepWaiting({ sql, settle, bus, types, log }: SweepContext): Promise<number> {
+export async function sweepWaiting({ sql, settle, types, log }: SweepContext): Promise<number> {
   const names = Object.keys(types)
   const waiting = await sql<Waiting[]>`
     select t.id as "taskId", t.user_id as "userId", j.trace_id as "traceId", t.lane, t.provider, w.id::text as "workId", w.epoch, w.attempts, j.last_error as reason
@@ -53,7 +53,6 @@ export async function sweepWaiting({ sql, settle, bus, types, log }: SweepContex
     )
     if (result?.kind !== 'settled') continue
     ended += 1
-    bus.publish(result.userId)
     log.warn({ taskId, traceId, reason }, 'waited too long')
   }
   return ended

@@ -76,6 +76,7 @@ const holdfast = createHoldfast({
     sweepEveryMs: 300,
     planEveryMs: 300,
     progressEveryMs: 200,
+    watchEveryMs: 300,
   },
   streams: { sweepMs: 500 },
   log,

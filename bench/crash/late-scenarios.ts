@@ -32,7 +32,7 @@ export const LATE_SCENARIOS: readonly Scenario[] = [
     type: 'image',
     prompt: 'a lighthouse [fast]',
     armAt: '',
-    around: ['work/send/run-send.ts', 'database/until-written.ts', 'work/send/mark-sending.ts'],
+    around: ['work/send/run-send.ts', 'database/until-written.ts', 'work/send/unmark-sending.ts'],
     ends: { status: 'completed', code: null },
     maxSends: 1,
     oddity: 'marks-late',

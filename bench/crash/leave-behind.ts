@@ -33,10 +33,10 @@ const TOO_LATE_MS = 2_200
 
 /** What a first process does with a wish until it is killed, and what time does to it then. */
 export const leaveBehind: Record<Legacy, (beginning: Beginning) => Promise<LeftBehind>> = {
-  'lost-create': (beginning) => dieMarking(beginning, 'after'),
+  'lost-create': (beginning) => dieAt(beginning, BEFORE_THE_CREATE),
 
   async unmarked(beginning) {
-    const left = await dieMarking(beginning, 'before')
+    const left = await dieAt(beginning, BEFORE_THE_CLAIM)
     // The claim only reads it.
     const job = await beginning.stage.database.hold('select from holdfast.provider_jobs for update')
     return {
@@ -53,7 +53,7 @@ export const leaveBehind: Record<Legacy, (beginning: Beginning) => Promise<LeftB
   },
 
   async 'type-withdrawn'(beginning) {
-    const left = await dieMarking(beginning, 'before')
+    const left = await dieAt(beginning, BEFORE_THE_CLAIM)
     beginning.stage.withdraw('image')
     return left
   },
@@ -118,16 +118,34 @@ export const leaveBehind: Record<Legacy, (beginning: Beginning) => Promise<LeftB
   },
 }
 
-/** Runs it until its create is about to be marked as being sent, or has been. */
-async function dieMarking(
+interface LastMoment {
+  file: string
+  text: string
+  moment: Moment
+}
+
+/** Its task is made, and nobody has claimed it: a claim marks what it takes. */
+const BEFORE_THE_CLAIM: LastMoment = {
+  file: 'tasks/create-submit.ts',
+  text: 'await createTogether(',
+  moment: 'after',
+}
+/** Its create is marked as being sent, and was not. */
+const BEFORE_THE_CREATE: LastMoment = {
+  file: 'work/send/run-send.ts',
+  text: 'await context.calls.create(',
+  moment: 'before',
+}
+
+/** Runs it until it is killed on the way of its first submit. */
+async function dieAt(
   { lab, stage, begin, submit }: Beginning,
-  moment: Moment,
+  { file, text, moment }: LastMoment,
 ): Promise<{ submitted: Promise<unknown> }> {
-  const point = findPoint(lab.points, 'work/send/run-send.ts', '(await markSending(')
   const first = await stage.start({
     sourcesFile: lab.sourcesFile,
     armAt: '',
-    kill: { point, moment, hit: 1 },
+    kill: { point: findPoint(lab.points, file, text), moment, hit: 1 },
   })
   await begin()
   const submitted = submit()

@@ -16,7 +16,7 @@ export const ODD_SCENARIOS: readonly Scenario[] = [
     type: 'image',
     prompt: 'a lighthouse [fast]',
     armAt: 'work/send/run-send.ts',
-    around: ['work/send/run-send.ts', 'database/until-written.ts', 'work/send/mark-sending.ts'],
+    around: ['work/send/run-send.ts', 'database/until-written.ts', 'work/send/unmark-sending.ts'],
     ends: { status: 'completed', code: null },
     // What reached nobody is not counted.
     maxSends: 1,

@@ -9,7 +9,7 @@ import { SWEEP_SCENARIOS } from './sweep-scenarios.ts'
 const SUBMITTING = [
   'work/send/run-send.ts',
   'database/until-written.ts',
-  'work/send/mark-sending.ts',
+  'work/send/unmark-sending.ts',
   'tasks/settle-task.ts',
   'tasks/create-settle.ts',
   'database/',
@@ -28,7 +28,7 @@ const POLLING = [
 const CONCLUDING = [
   'work/send/run-send.ts',
   'work/send/conclude-create.ts',
-  'work/send/mark-sending.ts',
+  'work/send/unmark-sending.ts',
   'tasks/aftermath.ts',
   'plugins/credits/',
 ]

@@ -24,19 +24,6 @@ create index if not exists work_by_turn on holdfast.work (kind, provider, lane, 
   where kind in ('send', 'run');
 drop index if exists holdfast.work_due;
 
-create or replace function holdfast.next_turn(of_provider text, of_lane text, of_priority integer, of_user text)
-returns bigint language sql stable set search_path = '' as $$
-  select coalesce((
-    select w.turn from holdfast.work w
-    where w.kind = 'send' and w.provider = of_provider and w.lane = of_lane and w.priority = of_priority
-    order by w.turn limit 1
-  ), 0) + (
-    select count(*) from holdfast.tasks t
-    where t.user_id = of_user and t.status = 'pending'
-      and t.provider = of_provider and t.lane = of_lane and t.priority = of_priority
-  )
-$$;
-
 -- How many tasks a user has made in the last minute, and has unfinished; each counted no further than its limit. Without
 -- those that other tasks made. Requests of one user take turns by a lock, or two at once would both see room for one.
 -- Nothing is returned where another transaction has that lock: a statement for many users must not wait for one.
@@ -67,7 +54,7 @@ begin
 end
 $$;
 
-revoke all on function holdfast.next_turn(text, text, integer, text), holdfast.count_own_tasks(text, integer, integer)
+revoke all on function holdfast.count_own_tasks(text, integer, integer)
   from public, anon, authenticated;
-grant execute on function holdfast.next_turn(text, text, integer, text), holdfast.count_own_tasks(text, integer, integer)
+grant execute on function holdfast.count_own_tasks(text, integer, integer)
   to service_role;

@@ -14,6 +14,7 @@ import { keyOf, type PreparedTask, prepareTask } from './prepare-task.ts'
 import { type Room, requireRoom } from './require-room.ts'
 import { shownParams } from './shown-params.ts'
 import type { TaskTypes } from './task-types.ts'
+import { lowestTurn, ownWaiting } from './turn-of.ts'
 import type { TakeUserTurn } from './user-turns.ts'
 
 export interface CreateTaskInput {
@@ -98,6 +99,7 @@ async function insert(
 ): Promise<string> {
   const { userId, type, provider, params, metadata, conversationId, placeholderId, retryOf } = submission
   const { lane, priority } = submission
+  const queue = { provider, lane, priority }
   const place = { tx, over, limitMs: PLUGIN_LIMIT_MS }
   if (input.room) await requireRoom(tx, userId, input.room)
   for (const plugin of plugins) {
@@ -126,7 +128,7 @@ async function insert(
       insert into holdfast.work (task_id, kind, provider, lane, priority, turn)
       values (
         -- The task is among those of its user that wait.
-        ${id}, 'send', ${provider}, ${lane}, ${priority}, holdfast.next_turn(${provider}, ${lane}, ${priority}, ${userId}) - 1
+        ${id}, 'send', ${provider}, ${lane}, ${priority}, ${lowestTurn(tx, queue)} + ${ownWaiting(tx, queue, userId)} - 1
       )
     `
   }

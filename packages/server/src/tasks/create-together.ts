@@ -4,6 +4,7 @@ import type { Submission } from '../plugins/plugin.ts'
 import type { Room } from './require-room.ts'
 import { shownParams } from './shown-params.ts'
 import { type TaskRow, taskColumns } from './task-row.ts'
+import { lowestTurn, ownWaiting, type Queue } from './turn-of.ts'
 
 /** A task that is asked for and needs nothing but its rows. */
 export interface PlainCreate {
@@ -71,9 +72,15 @@ export async function createTogether(sql: Sql, creates: readonly PlainCreate[]):
         select r.* from fresh r left join counted c on c.user_id = r.user_id
         where r.per_minute is null or (c.recent + r.nth <= r.per_minute and c.unfinished + r.nth <= r.unfinished)
       ),
+      queues as materialized (
+        select q.*, ${lowestTurn(sql, queueOf(sql, 'q'))} as lowest
+        from (select distinct provider, lane, priority from fitting) q
+      ),
       keys as (
         insert into holdfast.idempotency_keys (user_id, key, body_hash, task_id)
         select user_id, key, body_hash, id from fitting where key is not null
+        -- Two statements with the same keys wait for each other in one order, and not in a circle.
+        order by user_id, key
         on conflict do nothing
         returning task_id
       ),
@@ -95,12 +102,19 @@ export async function createTogether(sql: Sql, creates: readonly PlainCreate[]):
       work as (
         insert into holdfast.work (task_id, kind, provider, lane, priority, turn)
         select m.id, 'send', m.provider, m.lane, m.priority,
-          holdfast.next_turn(m.provider, m.lane, m.priority, m.user_id) + f.behind
+          q.lowest + ${ownWaiting(sql, queueOf(sql, 'm'), sql`m.user_id`)} + f.behind
         from made m join fitting f on f.id = m.id
+          join queues q on q.provider = m.provider and q.lane = m.lane and q.priority = m.priority
       )
       select f.n::int, ${taskColumns(sql, 'whole')} from made t join fitting f on f.id = t.id
     `,
   )
   const rows = new Map(made.map((row) => [row.n - 1, row]))
   return creates.map((_, index) => rows.get(index) ?? null)
+}
+
+/** The queue of a row, by the name that it has in the statement. */
+function queueOf(sql: Sql, row: 'm' | 'q'): Queue {
+  const of = (column: string) => sql`${sql(row)}.${sql(column)}`
+  return { provider: of('provider'), lane: of('lane'), priority: of('priority') }
 }

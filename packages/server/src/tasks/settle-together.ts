@@ -58,8 +58,8 @@ export async function settleTogether(
       ) as f (task_id, ordinal, url, content_type, lifetime)
     ),
     claimed as materialized (
-      select b.*, w.polls from b cross join lateral (
-        select w.polls from holdfast.work w where w.task_id = b.task_id and w.kind = 'poll' and w.part = 0
+      select b.*, w.polls, w.kind from b cross join lateral (
+        select w.polls, w.kind from holdfast.work w where w.task_id = b.task_id and w.kind = 'poll' and w.part = 0
         limit 1 for update skip locked
       ) w
     ),
@@ -82,8 +82,9 @@ export async function settleTogether(
         last_polled_at = case when h.polls > 0 then now() else t.last_polled_at end,
         -- This statement may have begun before the one that started the task was committed.
         finished_at = greatest(now(), t.created_at, t.started_at)
-      from held h where t.id = h.task_id and t.status = 'running'
-      returning t.id, t.user_id, t.keep_ms, t.provider, t.lane, h.copied
+      -- Looked up by their keys, whatever the planner believes of running ones. They are locked already.
+      from held h where t.id = h.task_id and t.id = any(array(select task_id from held))
+      returning t.id, t.user_id, t.keep_ms, t.provider, t.lane, h.copied, h.kind
     ),
     written as (
       insert into holdfast.artifacts (task_id, user_id, ordinal, content_type, source_url, source_expires_at, expires_at)
@@ -97,7 +98,7 @@ export async function settleTogether(
         kind = 'copy', ${takeOver(sql)}, attempts = 0, polls = 0, silent_since = null, due_at = now(),
         needed_by = now() + f.lifetime * interval '1 ms'
       from f join ended e on e.id = f.task_id and e.copied = 1
-      where f.ordinal = 0 and w.task_id = e.id and w.kind = 'poll' and w.part = 0
+      where f.ordinal = 0 and w.task_id = e.id and w.kind = e.kind and w.part = 0
     ),
     other_copies as (
       insert into holdfast.work (task_id, kind, part, provider, lane, needed_by)
@@ -106,7 +107,7 @@ export async function settleTogether(
     ),
     over as (
       delete from holdfast.work w using ended e
-      where w.task_id = e.id and w.kind = 'poll' and w.part = 0
+      where w.task_id = e.id and w.kind = e.kind and w.part = 0
         and not (e.copied = 1 and exists (select from f where f.task_id = e.id))
     )
     select id as "taskId", user_id as "userId" from ended

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { makeFinishedTask } from '../../test/finished-task.ts'
 import { makeRunningTask, makeTask } from '../../test/make-task.ts'
+import { markSending } from '../../test/mark-sending.ts'
 import { createMemoryLog } from '../../test/memory-log.ts'
 import { recordNotices } from '../../test/record-notices.ts'
 import { scriptedTypes } from '../../test/scripted-types.ts'
@@ -22,7 +23,7 @@ import { hastenPolls } from './poll/hasten-polls.ts'
 import { type Acceptance, acceptTask } from './send/accept-task.ts'
 import { concludeCreate } from './send/conclude-create.ts'
 import { createAccept } from './send/create-accept.ts'
-import { markSending, unmarkSending } from './send/mark-sending.ts'
+import { unmarkSending } from './send/unmark-sending.ts'
 
 let database: TestDatabase
 let sql: Sql

@@ -42,8 +42,8 @@ export async function markStored(
         ) as b (n, task_id, part, id, epoch, artifact_id, key, bytes, sha256, content_type)
       ),
       claimed as materialized (
-        select b.* from b cross join lateral (
-          select from holdfast.work w
+        select b.*, w.kind from b cross join lateral (
+          select w.kind from holdfast.work w
           where w.task_id = b.task_id and w.kind = 'copy' and w.part = b.part and w.id = b.id and w.epoch = b.epoch
           limit 1 for update ${skip}
         ) w
@@ -56,14 +56,17 @@ export async function markStored(
       stored as (
         update holdfast.artifacts a set
           state = 'stored', object_key = h.key, bytes = h.bytes, sha256 = h.sha256, content_type = h.content_type, problem = null
-        from held h where a.id = h.artifact_id and a.task_id = h.task_id and a.state = 'remote'
+        -- Looked up by their keys, whatever the planner believes of remote ones.
+        from held h
+        where a.id = h.artifact_id and a.id = any(array(select artifact_id from held))
+          and a.task_id = h.task_id and a.state = 'remote'
         returning h.n, h.task_id
       ),
       told as (
         update holdfast.tasks t set updated_at = now() where t.id = any(array(select task_id from stored))
       ),
       done as (
-        delete from holdfast.work w using held h where w.task_id = h.task_id and w.kind = 'copy' and w.part = h.part
+        delete from holdfast.work w using held h where w.task_id = h.task_id and w.kind = h.kind and w.part = h.part
       )
       select h.n, exists (select from stored s where s.n = h.n) as stored from held h
     `,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeTask } from '../../../test/make-task.ts'
+import { markSending } from '../../../test/mark-sending.ts'
 import { untold } from '../../../test/record-notices.ts'
 import { createTestSettle, settleTask } from '../../../test/settle-task.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
@@ -8,7 +9,7 @@ import { cancelTask } from '../../tasks/cancel-task.ts'
 import { findTask } from '../../tasks/find-task.ts'
 import type { Settlement } from '../../tasks/settle-task.ts'
 import { type Acceptance, acceptTask } from './accept-task.ts'
-import { markSending, unmarkSending } from './mark-sending.ts'
+import { unmarkSending } from './unmark-sending.ts'
 
 let database: TestDatabase
 let sql: Sql
@@ -121,20 +122,6 @@ describe('the sending mark', () => {
     const [work] = await workOf(id)
     return { id, fence: { workId: work?.id ?? '', epoch: work?.epoch ?? 0 } }
   }
-
-  it('is given to one of many who ask for it', async () => {
-    const { id, fence } = await claimed()
-    const marks = await Promise.all(Array.from({ length: 20 }, () => markSending(sql, id, fence)))
-    expect(marks.filter(Boolean)).toHaveLength(1)
-  })
-
-  it('is not given to whoever lost the claim, nor for a task that was cancelled', async () => {
-    const { id, fence } = await claimed()
-    expect(await markSending(sql, id, { ...fence, epoch: fence.epoch + 1 })).toBe(false)
-    await cancelTask(sql, createTestSettle(sql), 'ada', id)
-    expect(await markSending(sql, id, fence)).toBe(false)
-    expect(await jobOf(id)).toMatchObject({ sending: false })
-  })
 
   it('is taken back only by the holder of the claim, and then can be given again', async () => {
     const { id, fence } = await claimed()

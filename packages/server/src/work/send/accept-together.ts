@@ -25,8 +25,8 @@ export async function acceptTogether(
         ) as b (task_id, external_id, deadline_ms, expected_ms, first_poll_ms)
       ),
       claimed as materialized (
-        select b.* from b cross join lateral (
-          select from holdfast.work w where w.task_id = b.task_id and w.kind = 'send' and w.part = 0
+        select b.*, w.kind from b cross join lateral (
+          select w.kind from holdfast.work w where w.task_id = b.task_id and w.kind = 'send' and w.part = 0
           limit 1 for update skip locked
         ) w
       ),
@@ -37,7 +37,8 @@ export async function acceptTogether(
       ),
       job as (
         update holdfast.provider_jobs j set external_id = h.external_id, accepted_at = now()
-        from held h where j.task_id = h.task_id and j.external_id is null
+        from held h
+        where j.task_id = h.task_id and j.task_id = any(array(select task_id from held)) and j.external_id is null
         returning j.task_id
       ),
       started as (
@@ -50,14 +51,15 @@ export async function acceptTogether(
           deadline_at = greatest(now(), t.created_at) + coalesce(t.timeout_ms, h.deadline_ms) * interval '1 ms',
           estimated_at = greatest(now(), t.created_at) + h.expected_ms * interval '1 ms'
         from held h join job on job.task_id = h.task_id
-        where t.id = h.task_id and t.status = 'pending'
-        returning t.id, t.user_id, h.first_poll_ms
+        -- Looked up by their keys, whatever the planner believes of pending ones. They are locked already.
+        where t.id = h.task_id and t.id = any(array(select task_id from held))
+        returning t.id, t.user_id, h.first_poll_ms, h.kind
       ),
       polled as (
         -- The same row: its epoch goes on rising, so nobody who held the step before can write to this one.
         update holdfast.work w set
           kind = 'poll', ${takeOver(sql)}, attempts = 0, due_at = now() + s.first_poll_ms * interval '1 ms'
-        from started s where w.task_id = s.id and w.kind = 'send' and w.part = 0
+        from started s where w.task_id = s.id and w.kind = s.kind and w.part = 0
       )
       select id as "taskId", user_id as "userId" from started
     `,

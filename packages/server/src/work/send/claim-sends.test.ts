@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/test-databa
 import { connect, type Sql } from '../../database/connect.ts'
 import { ensureBudgets } from '../../engine/budgets.ts'
 import { ALL_LANES } from '../../engine/lanes.ts'
-import { unmarkSending } from './mark-sending.ts'
+import { unmarkSending } from './unmark-sending.ts'
 
 let database: TestDatabase
 let sql: Sql

@@ -8,7 +8,7 @@ import {
   toClaims,
 } from '../../engine/claim-within-budget.ts'
 import type { Claims } from '../../engine/work-kind.ts'
-import { markOf } from './mark-sending.ts'
+import { markOf } from './unmark-sending.ts'
 
 /** One task to send to its provider. */
 export interface ClaimedSend {

@@ -9,9 +9,9 @@ import type { Settlement, SettleResult } from '../../tasks/settle-task.ts'
 import type { ProviderContext } from '../provider-context.ts'
 import type { ClaimedSend } from './claim-sends.ts'
 import { concludeCreate } from './conclude-create.ts'
-import { type PutOff, unmarkSending } from './mark-sending.ts'
 import { reconcileSend } from './reconcile-send.ts'
 import { decideSend } from './send-actions.ts'
+import { type PutOff, unmarkSending } from './unmark-sending.ts'
 
 /**
  * A mark older than this is not sent on: the process may have slept in between, and somebody else may have given

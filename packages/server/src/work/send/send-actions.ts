@@ -2,7 +2,7 @@ import type { TaskFailure } from '@holdfast/shared'
 import { BUSY, OUT_OF_REACH } from '../../providers/messages.ts'
 import type { CreateOutcome } from '../../providers/provider.ts'
 import { retryDelay } from '../poll/poll-delay.ts'
-import type { PutOff } from './mark-sending.ts'
+import type { PutOff } from './unmark-sending.ts'
 
 /** What the provider's answer to a create leads to. */
 export type SendAction =

@@ -1,8 +1,8 @@
 import type { WorkKind } from '../../engine/work-kind.ts'
 import type { ProviderWork } from '../provider-work.ts'
 import { type ClaimedSend, claimSends } from './claim-sends.ts'
-import { unmarkSending } from './mark-sending.ts'
 import { runSend } from './run-send.ts'
+import { unmarkSending } from './unmark-sending.ts'
 
 /** Sending tasks to one provider. */
 export function createSendKind({
@@ -45,15 +45,15 @@ export function createSendKind({
       }
     },
     async handBack(works) {
-      for (const work of works) {
-        sending.delete(work.workId)
-        if (!work.isMarked) continue
-        await unmarkSending(context, work.taskId, work, {
-          delayMs: 0,
-          countAttempt: false,
-          reason: 'stopped',
-        })
-      }
+      const marked = works.filter(({ isMarked }) => isMarked)
+      for (const { workId } of works) sending.delete(workId)
+      const how = { delayMs: 0, countAttempt: false, reason: 'stopped' }
+      // Each by itself: one that cannot be written must not leave the others marked, which would give them up as unknown.
+      const written = await Promise.allSettled(
+        marked.map((work) => unmarkSending(context, work.taskId, work, how)),
+      )
+      const failed = written.find((result) => result.status === 'rejected')
+      if (failed) throw failed.reason
     },
   }
 }

@@ -67,7 +67,7 @@ describe('sweepWaiting', () => {
     const taskId = await waiting(31 * MINUTE)
     let swept: Promise<number> | undefined
     await sql.begin(async (tx) => {
-      // What `markSending` does, slowly.
+      // What a claim does, slowly.
       await tx`select from holdfast.work where task_id = ${taskId} for update`
       swept = sweepWaiting(createSweepContext(sql))
       await expect.poll(isWaiting, { timeout: 5_000, interval: 10 }).toBe(true)

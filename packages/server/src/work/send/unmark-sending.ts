@@ -1,5 +1,5 @@
 import type { WriteContext } from '../../bus/create-notify.ts'
-import type { AnySql, Sql } from '../../database/connect.ts'
+import type { AnySql } from '../../database/connect.ts'
 import { transaction } from '../../database/transaction.ts'
 import type { Fence } from '../../engine/claim.ts'
 import { isHeld, takeOver } from '../../engine/claim.ts'
@@ -7,22 +7,6 @@ import { isHeld, takeOver } from '../../engine/claim.ts'
 /** What tells the mark of a job `j` from any other: its time, to the microsecond, which a JavaScript date has not. */
 export function markOf(sql: AnySql) {
   return sql`(extract(epoch from j.sending_at) * 1000000)::bigint::text`
-}
-
-/**
- * The last thing committed before a create leaves for the provider. A task so marked is never sent again, by
- * anyone. False if the claim was lost or somebody has marked it already: then do not send.
- */
-export function markSending(sql: Sql, taskId: string, fence: Fence): Promise<boolean> {
-  return transaction(sql, async (tx) => {
-    const [held] =
-      await tx`select from holdfast.work w where ${isHeld(tx, 'send', { ...fence, taskId })} for update`
-    if (!held) return false
-    const marked = await tx`
-      update holdfast.provider_jobs set sending_at = now() where task_id = ${taskId} and sending_at is null and external_id is null
-    `
-    return marked.count === 1
-  })
 }
 
 export interface PutOff {

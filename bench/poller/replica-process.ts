@@ -10,7 +10,7 @@ import {
   type Lock,
   type TaskType,
 } from '@holdfast/server'
-import { laneOfUser, type ReplicaSettings } from './replica-settings.ts'
+import { laneOfUser, type ReplicaSettings, SERVICE_KEY } from './replica-settings.ts'
 
 /**
  * One of several servers, as an application would embed it. Says its port as one line of JSON and ends with whoever
@@ -23,6 +23,7 @@ const image: TaskType = { ...(defaultTaskTypes.image as TaskType), watchedPollMs
 const holdfast = createHoldfast({
   database: settings.databaseUrl,
   auth: async (token) => ({ userId: token, expiresAt: null }),
+  serviceKeys: [SERVICE_KEY],
   providers: [
     createKie({
       apiKey: 'poller-key',

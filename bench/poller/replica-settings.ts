@@ -14,6 +14,9 @@ export interface ReplicaSettings {
   engine: Partial<EngineOptions>
 }
 
+/** With this one creates with a priority. */
+export const SERVICE_KEY = 'the-service-key-of-the-poller-lab-0123456789'
+
 /** Users tell their lane by the beginning of their name, such as `vip_short:ada`. */
 export function laneOfUser(userId: string): Lane {
   const lane = userId.split(':')[0]

@@ -9,7 +9,8 @@ const ON_EVERY_ENGINE = 'every-engine/*.spec.ts'
 export default defineConfig<object, EngineOptions>({
   testDir: '.',
   fullyParallel: true,
-  workers: 2,
+  // They wait for pages and generations most of the time.
+  workers: 3,
   timeout: 120_000,
   expect: { timeout: 30_000 },
   reporter: [['list']],

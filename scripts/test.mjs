@@ -65,17 +65,17 @@ async function runVitest(name, args) {
   }))
 }
 
-/** Projects that measure rates and kill processes have the machine to themselves. */
-const ALONE = ['poller', 'replicas', 'tabs', 'crash', 'money']
+/** Projects that measure rates and kill processes have the machine nearly to themselves: they wait most of the time. */
+const APART = ['poller', 'replicas', 'tabs', 'crash', 'money']
 
 /** Most files wait for servers and processes most of the time: a core has time for more than one. */
-const WORKERS = Math.ceil(availableParallelism() * 1.5)
+const WORKERS = availableParallelism() * 2
 
 async function runUnits() {
   if (patterns.length > 0) return [await runVitest('vitest', patterns)]
   return [
-    await runVitest('together', [...ALONE.map((name) => `--project=!${name}`), `--maxWorkers=${WORKERS}`]),
-    await runVitest('alone', [...ALONE.map((name) => `--project=${name}`), '--no-file-parallelism']),
+    await runVitest('together', [...APART.map((name) => `--project=!${name}`), `--maxWorkers=${WORKERS}`]),
+    await runVitest('apart', [...APART.map((name) => `--project=${name}`), '--maxWorkers=2']),
   ]
 }
 

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
 import { cpuSecondsOf } from '../poll/cpu-seconds-of.ts'
+import { residentBytes } from '../poll/resident-bytes.ts'
 import { createFindings } from '../poller/finding.ts'
 import { percentile } from '../stream/percentile.ts'
 import type { DoorsLab } from './doors-lab.ts'
@@ -84,11 +84,6 @@ async function flood(url: string, { count, bytes }: { count: number; bytes: numb
   })
   await once(child, 'close')
   return JSON.parse(said)
-}
-
-async function residentBytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
 }
 
 const cpuMsOf = async (pid: number) => ((await cpuSecondsOf(pid)) ?? Number.NaN) * 1_000

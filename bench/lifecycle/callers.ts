@@ -1,12 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { signToken } from '../../packages/server/test/test-tokens.ts'
+import { openLoop } from './open-loop.ts'
 import { USERS } from './settings.ts'
 
 export interface Submitted {
   prompt: string
   id: string
   user: number
+}
+
+/** One try to submit, whatever the answer. */
+export interface Attempt {
+  prompt: string
+  user: number
+  status: number
+  retryAfter: string | null
+  /** Of the task that was made. */
+  id: string | null
+  body: string
 }
 
 interface Created {
@@ -17,6 +29,8 @@ interface Created {
 export interface Callers {
   /** One submit, of this user. */
   submit(user: number): Promise<Submitted>
+  /** Asks once, and does not come again. */
+  attempt(): Promise<Attempt>
   /** So many callers, each of whom submits the next one when the last was answered. */
   closedLoop(options: { tasks: number; callers: number }): Promise<{ submitted: Submitted[]; ms: number[] }>
   /** So many submits a second, whether or not the ones before were answered. Latency counts from when each was due. */
@@ -27,6 +41,16 @@ export interface Callers {
   close(): Promise<void>
 }
 
+export interface CallersOptions {
+  inConversation?: boolean
+  /** How submits get to the server. @default a pool of 512 connections */
+  ask?: Ask
+}
+
+export type Ask = (
+  request: Parameters<Pool['request']>[0],
+) => Promise<{ statusCode: number; headers: Record<string, string | string[] | undefined>; text: string }>
+
 /** One conversation for each user. */
 const conversationOf = (user: number) => `00000000-0000-7000-8000-${String(user).padStart(12, '0')}`
 
@@ -35,9 +59,15 @@ const tokens: Promise<string[]> = Promise.all(
 )
 let runs = 0
 
-export async function openCallers(url: string, options: { inConversation?: boolean } = {}): Promise<Callers> {
+export async function openCallers(url: string, options: CallersOptions = {}): Promise<Callers> {
   // As many as there ever are: an open loop must not wait for a connection.
   const pool = new Pool(url, { connections: 512, pipelining: 1 })
+  const ask =
+    options.ask ??
+    (async (request) => {
+      const { statusCode, headers, body } = await pool.request(request)
+      return { statusCode, headers, text: await body.text() }
+    })
   const known = await tokens
   const token = (user: number) => known[user] ?? ''
   runs += 1
@@ -45,7 +75,7 @@ export async function openCallers(url: string, options: { inConversation?: boole
   let count = 0
 
   /** By default the users take turns. */
-  async function submit(asUser?: number): Promise<Submitted> {
+  function next(asUser?: number): () => Promise<Attempt> {
     count += 1
     const n = count
     const user = asUser ?? n % USERS
@@ -65,19 +95,29 @@ export async function openCallers(url: string, options: { inConversation?: boole
         ...(options.inConversation ? { conversation } : {}),
       }),
     } as const
+    return async () => {
+      const { statusCode: status, headers, text: body } = await ask(call)
+      const retryAfter = headers['retry-after']?.toString() ?? null
+      const id = status === 201 ? (JSON.parse(body) as Created).task.id : null
+      return { prompt, user, status, retryAfter, id, body }
+    }
+  }
+
+  async function submit(asUser?: number): Promise<Submitted> {
+    const attempt = next(asUser)
     while (true) {
-      const { statusCode, headers, body } = await pool.request(call)
-      const text = await body.text()
-      if (statusCode === 201) return { prompt, user, id: (JSON.parse(text) as Created).task.id }
+      const { prompt, user, status, retryAfter, id, body } = await attempt()
+      if (id !== null) return { prompt, user, id }
       // As a browser does: the wait counts as part of the answer's time.
-      if (statusCode === 503) await sleep(Number(headers['retry-after'] ?? 1) * 1_000)
-      else throw new Error(`A submit was answered with ${statusCode}: ${text.slice(0, 500)}`)
+      if (status === 503) await sleep(Number(retryAfter ?? 1) * 1_000)
+      else throw new Error(`A submit was answered with ${status}: ${body.slice(0, 500)}`)
     }
   }
 
   return {
     token,
     submit,
+    attempt: () => next()(),
     async closedLoop({ tasks, callers }) {
       const submitted: Submitted[] = []
       const ms: number[] = []
@@ -93,26 +133,12 @@ export async function openCallers(url: string, options: { inConversation?: boole
       await Promise.all(Array.from({ length: callers }, caller))
       return { submitted, ms }
     },
-    async openLoop({ perSecond, seconds }) {
+    async openLoop(options) {
       const ms: number[] = []
-      const answers: Promise<void>[] = []
-      const began = performance.now()
-      const total = perSecond * seconds
-      while (answers.length < total) {
-        const elapsed = performance.now() - began
-        const due = Math.min(total, Math.floor((elapsed / 1_000) * perSecond) + 1)
-        while (answers.length < due) {
-          const dueAt = began + (answers.length / perSecond) * 1_000
-          const answer = submit().then(() => {
-            ms.push(performance.now() - dueAt)
-          })
-          // Thrown below, when all have been sent.
-          answer.catch(() => {})
-          answers.push(answer)
-        }
-        await sleep(1)
-      }
-      await Promise.all(answers)
+      await openLoop(options, async (dueAt) => {
+        await submit()
+        ms.push(performance.now() - dueAt)
+      })
       return { ms }
     },
     async isStored({ id, user }) {

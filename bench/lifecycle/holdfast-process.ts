@@ -15,7 +15,7 @@ import { testAuth } from '../../packages/server/test/test-tokens.ts'
 import { type ContenderSettings, IN_FLIGHT } from './settings.ts'
 
 const settings: ContenderSettings = JSON.parse(process.argv[2] ?? '')
-const { databaseUrl, vendorUrl, folder, root, learning, extra } = settings
+const { databaseUrl, vendorUrl, folder, root, learning, extra, uncapped } = settings
 const entry = pathToFileURL(join(root, 'packages/server/src/index.ts')).href
 const { createFilesystemStore, createHoldfast, createHttpApi, createLog, defaultTaskTypes } = (await import(
   entry
@@ -69,6 +69,13 @@ const holdfast = createHoldfast({
   mirror: { allowLoopback: true },
   log: createLog('info', createWriteStream(join(folder, 'log.ndjson'))),
   ...(learning ? { engine: { planEveryMs: 500 } } : {}),
+  ...(uncapped
+    ? {
+        tasksPerMinute: 1_000_000,
+        unfinishedTasks: 1_000_000,
+        requestsPerMinute: { user: 1_000_000, address: 1_000_000 },
+      }
+    : {}),
   ...(extra === 'credits' ? { credits: { initial: 1_000_000 } } : {}),
   ...(extra === 'onSettled'
     ? {

@@ -33,4 +33,6 @@ export interface ContenderSettings {
   /** Polls often and plans at once, so that durations are known after one short wave. */
   learning: boolean
   extra: Extra | null
+  /** No user is told that they ask for too much. @default as Holdfast comes */
+  uncapped?: boolean
 }

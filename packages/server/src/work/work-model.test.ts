@@ -209,7 +209,7 @@ const readStates = (taskIds: string[]) => sql<State[]>`
 interface Memory {
   lastEntry: number
   claims: Set<string>
-  /** Per task: creates that have left and were not taken back. */
+  /** Per task: creates that have left and were not taken back, by the marks: at most one is ever out. */
   sent: Map<string, number>
   settles: Map<string, number>
   /** Per task: how often its provider was to be asked to stop. */
@@ -233,6 +233,12 @@ async function check(taskIds: string[], memory: Memory, done: [ModelWorker, Acte
   const sweeping = new Set(
     done.filter(([, { deed }]) => deed.kind === 'swept').map(([worker]) => worker.name),
   )
+  const markers = new Set(done.map(([worker]) => worker.name))
+  /** Which worker has set which mark now. */
+  const marks = new Set<string>()
+  const unmarked = new Set(
+    done.flatMap(([{ name }, { deed }]) => (deed.kind === 'unmarked' ? `${name} ${deed.taskId}` : [])),
+  )
   for (const { actor, at, taskId, before, after } of entries) {
     const guard = guardOf.get(actor)
     if (guard && !epochAtWrite.has(actor)) epochAtWrite.set(actor, memory.epochs.get(guard.workId))
@@ -243,6 +249,16 @@ async function check(taskIds: string[], memory: Memory, done: [ModelWorker, Acte
     if (at === 'provider_jobs') {
       if (after?.sending_at) memory.marked.add(taskId)
       else memory.marked.delete(taskId)
+      // In the order of the writes: of two steps of one round, the second may have taken the mark back before the first
+      // claimed the task.
+      if (markers.has(actor) && !before?.sending_at && after?.sending_at) {
+        must(count(memory.sent, taskId) === 1, 'a task was sent twice')
+        marks.add(`${actor} ${taskId}`)
+      }
+      if (before?.sending_at && !after?.sending_at) {
+        must(unmarked.has(`${actor} ${taskId}`), 'a mark was taken back by somebody else')
+        memory.sent.set(taskId, 0)
+      }
     }
     if (at !== 'tasks' || !before || !after) continue
     // Only allowed transitions, a requeue only with a higher count, and the end is the end.
@@ -263,15 +279,14 @@ async function check(taskIds: string[], memory: Memory, done: [ModelWorker, Acte
       for (const { workId, epoch, phase, taskId } of deed.claims) {
         must(!memory.claims.has(`${workId}@${epoch}`), 'the same claim was given twice')
         memory.claims.add(`${workId}@${epoch}`)
-        // At most one create per task is ever out.
-        if (phase === 'sending') must(count(memory.sent, taskId) === 1, 'a task was sent twice')
+        // Whoever sends has set the mark; one that was there already is somebody else's create.
+        if (phase === 'sending') must(marks.has(`${worker.name} ${taskId}`), 'a task was sent without a mark')
       }
     }
     if (fenced?.wrote) must(epochAtWrite.get(worker.name) === fenced.epoch, 'a stale claim wrote')
     if (fenced && !fenced.wrote) {
       must(!entries.some(({ actor }) => actor === worker.name), 'a refused write left something behind')
     }
-    if (deed.kind === 'unmarked') memory.sent.set(deed.taskId, 0)
     if (deed.kind === 'settle' && deed.result === 'settled') count(settledNow, deed.taskId)
   }
 

@@ -47,19 +47,25 @@ test('F8: the answer to a submit is lost; it is sent again by itself and makes n
   const prompt = '[slow] a letter in a bottle'
   // A switch instead of an unroute, which would take requests out of the hands of those who are about to cut them.
   let areAnswersLost = true
+  const lost: Promise<void>[] = []
   await studio.page.route('**/v1/tasks', async (route) => {
     if (!areAnswersLost) return route.continue()
-    await route.fetch()
-    await route.abort('connectionreset')
+    const cut = route.fetch().then(() => route.abort('connectionreset'))
+    lost.push(cut)
+    await cut
   })
   await studio.page.getByRole('textbox', { name: 'Prompt' }).fill(prompt)
   await studio.page.keyboard.press('Enter')
   // The wish is kept, so the input is free, and the card is there.
   await expect(studio.page.getByRole('textbox', { name: 'Prompt' })).toHaveValue('')
   await expect(studio.card(prompt)).toBeVisible()
+  // The stream may tell of the task before its answer is cut.
+  await expect.poll(() => lost.length).toBeGreaterThan(0)
+  await lost[0]
   areAnswersLost = false
   await expect(studio.card(prompt).getByRole('button', { name: 'Cancel' })).toBeVisible({ timeout: 40_000 })
   await expect(studio.card(prompt)).toHaveCount(1)
   await expect(studio.card(prompt)).toHaveAttribute('data-origin', 'this-tab')
+  await Promise.all(lost)
   expect(await (await apiOf(holdfast, person)).tasks()).toHaveLength(1)
 })

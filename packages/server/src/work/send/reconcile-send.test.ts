@@ -99,20 +99,19 @@ it.each([
       return { kind: 'absent' }
     },
   })
-  const lookAgain = (thenAlso: string) =>
+  const lookAgain = (until: () => Promise<void> | void) =>
     vi.waitFor(
       async () => {
-        const before = looks
         await sql`update holdfast.work set due_at = now() where task_id = ${task.id} and kind = 'send'`
-        await vi.waitFor(() => expect(looks).toBeGreaterThan(before))
-        expect((await findTask(sql, 'ada', task.id))?.status).toBe(thenAlso)
+        await until()
       },
       { timeout: 10_000, interval: 50 },
     )
   await vi.waitFor(() => expect(looks).toBe(1), { timeout: 10_000 })
-  await lookAgain('pending')
+  await lookAgain(() => expect(looks).toBeGreaterThan(1))
+  expect((await findTask(sql, 'ada', task.id))?.status).toBe('pending')
   await sql`update holdfast.provider_jobs set sending_at = sending_at - interval '61 s' where task_id = ${task.id}`
-  await lookAgain('failed')
+  await lookAgain(async () => expect((await findTask(sql, 'ada', task.id))?.status).toBe('failed'))
   await untilStatus('failed')
   expect(
     await sql`select kind, reason from holdfast.dead_letters where task_id = ${task.id} and resolved_at is null`,

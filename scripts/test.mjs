@@ -69,7 +69,7 @@ async function runVitest(name, args) {
 const APART = ['poller', 'replicas', 'tabs', 'crash', 'money']
 
 /** Most files wait for servers and processes most of the time: a core has time for more than one. */
-const WORKERS = availableParallelism() * 2
+const WORKERS = Math.ceil(availableParallelism() * 1.5)
 
 async function runUnits() {
   if (patterns.length > 0) return [await runVitest('vitest', patterns)]
